@@ -200,7 +200,11 @@ def _value_of_expression(
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """`valued` is applied to the value of each name, and `literal` to the text of each number."""
+    """Return the value of the expression `text`, in which the names and functions have the given meanings.
+
+    `valued` is applied to the value of each name, and `literal` to the text of each number. Raises:
+    BadExpression.
+    """
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
@@ -383,7 +387,6 @@ class _Parser:
         return self._valued(self._names[name])
 
     def _parse_to_closing_parenthesis(self) -> Any:
-        """Require that "(" is already consumed."""
         with self._nested_level():
             value = self._parse_sum()
         if not self._take_sign(")"):

@@ -214,8 +214,9 @@ def make_optimizer(
 ) -> Optimizer:
     """Return an optimizer of the given class that trains these parameters.
 
-    The signature of the class decides how it is constructed. It may take the model, or wrap gradient descent,
-    as Lookahead and SAM do. Arguments listed in REQUIRED are set unless `options` sets them.
+    The arguments for the class depend on its signature. If the class has an argument for the model, this
+    argument is set. If the class wraps another optimizer, as Lookahead and SAM do, it wraps gradient descent.
+    Arguments listed in REQUIRED are set unless `options` sets them.
 
     Args:
         parameters: tensors, or groups of tensors, `{"params": [...], "lr": ...}`.

@@ -43,9 +43,9 @@ def least_norm(x: Floats, y: Floats) -> float:
     """Return V* = max(S, (S + T)/2), the least cost R of a net of ReLU units through the points (x_i, y_i).
 
     The module defines R. The points are ordered, x₁ < … < x_m. S = Σ_i |s_{i+1} − s_i| and T = |s_1 +
-    s_{m−1}| for the slopes s_i between neighbouring points. Between two neighbouring points, f′ takes the
-    value s_i. So ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T. Functions with kinks only at the points
-    attain both bounds.
+    s_{m−1}| for the slopes s_i between neighbouring points. For any net f through the points, f′ takes the
+    value s_i somewhere between points i and i + 1. So ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T.
+    Functions with kinks only at the points attain both bounds.
     """
     if len(x) < 2:
         return 0.0

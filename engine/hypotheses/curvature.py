@@ -53,7 +53,7 @@ KRYLOV = 12
 """Number of vectors that Lanczos stores. The largest eigenvalue converges after about 12 products."""
 
 
-ADMIXED = 0.1
+ADMIXED = 0.03
 """Length of a random vector that is added to a unit vector with which Lanczos starts.
 
 The unit vector may be an eigenvector of another eigenvalue, from which Lanczos would not reach λ_max.

@@ -233,8 +233,9 @@ def judge_rule(
     """Return the judgement of an update rule.
 
     Symmetries are measured at the rule's own rate. Losses are measured on a linear neuron that starts at 0,
-    and that is trained on the first k examples for STEPS steps. The rate falls to 0 like a cosine. It starts
-    at the best of the RATES that fit the examples, or at the best of all RATES if none fits them.
+    and that is trained on the first k examples for STEPS steps. The rate falls to 0 like a cosine. The rate
+    at the start is one of RATES: the one with the least loss among those that fit the examples. If no rate
+    fits the examples, it is the one with the least loss of all.
 
     Raises: BadInput for a rule that cannot train a linear neuron, or that changes no weights.
     """

@@ -17,7 +17,7 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     """‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖²: the share of the predictions' gradient that correlates with the labels f.
 
     Means are over all rows, and ∇ is the gradient with respect to all trained parameters. f is scaled so that
-    E f² = 1. The first step of training moves the predictions towards f by no more than the square root of
+    E f² = 1. To first order, a step Δθ changes E_x f ŷ by at most ‖Δθ‖ √(E_x ‖∇ŷ‖²) times the square root of
     this share. Source: AB22; theory/symmetry#alignment.
     """
 

@@ -37,7 +37,7 @@ def relative_length(
 ) -> torch.Tensor:
     """Return the ratio ‖values‖/‖labels‖ for arrays [B, n], averaged over targets.
 
-    The norms are over the rows that the measure is about.
+    The norms are over the rows that the field `rows` of `measure` selects.
     """
     of_values, of_labels = (measure.mean_over_rows(vector.square(), probe) for vector in (values, labels))
     return probe.data.over_targets((of_values / of_labels).sqrt()[None])[0]

@@ -24,12 +24,13 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     """(1/n) Σ_j ‖∇L_j‖²: the mean squared length of the gradients of the losses of single training rows.
 
     Gradients are with respect to all parameters of a net with one output. They do not include a penalty. A
-    seen row counts as often as it was seen. In the protocol `steps`, all training rows count. The measure is
-    the sum of ‖∇L‖², for the gradient of the mean loss, and the trace of the covariance of the gradient of a
-    random row. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true
-    labels, and the measure is the expectation over these labels. The theory line `junk-flow` uses it along a
-    training run on such labels. Averaged over nets. Unit: that of a loss over a parameter, squared. Source:
-    Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state, theory/parities-and-noise#parities.
+    seen row counts as often as it was seen. In the protocol `steps`, all training rows count. The measure
+    equals ‖∇L‖² + tr C, where L is the mean loss, and C is the covariance of the gradients ∇L_j of single
+    rows. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true labels,
+    and the measure is the expectation over these labels. The theory line `junk-flow` uses this expectation
+    along a training run on such labels. Averaged over nets. Unit: that of a loss over a parameter, squared.
+    Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
+    theory/parities-and-noise#parities.
     """
 
     labels: Annotated[

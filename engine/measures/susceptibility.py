@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class Susceptibility(Measure, frozen=True, tag="susceptibility"):
     """χ⊥ = C_w · mean σ′(z^l)²: factor by which layer l = 1 … L scales the squared distance of nearby inputs.
 
-    The factor is an average over the weights of layer l + 1, whose variance is C_w divided by their number of
-    inputs. The mean of σ′² is over the units of layer l and all rows, and z^l are the signals of the units
-    before σ. If χ⊥ > 1, nearby inputs move apart from layer to layer. If χ⊥ < 1, they come together. Averaged
-    over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
+    The factor is an average over draws of the weights of layer l + 1. These weights have the variance C_w/n,
+    where n is the number of units of layer l. The mean of σ′² is over the units of layer l and all rows, and
+    z^l are the signals of the units before σ. If χ⊥ > 1, nearby inputs move apart from layer to layer. If χ⊥
+    < 1, they come together. Averaged over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "susceptibility χ⊥"

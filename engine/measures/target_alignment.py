@@ -27,11 +27,12 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
     The function f gives the labels on the cube {±1}ⁿ, scaled so that E f² = 1, and g is a random element of
     the group. For sign flips, C = max_S f̂(S)². For permutations, C is computed by enumerating the images,
-    and has no value if there are more than 2048. For both together, C = max_k W_k/(n choose k). On the sphere
-    in d ≥ 3 dimensions, the group is the rotations, and the labels are xᵀw* or their signs: C = max_k W_k/dim
-    H_k. C depends on the problem alone, and is the same for every learner at any time. If a learner is
-    invariant under the group, C limits the correlation of f with the learner's noisy gradients. Source: Abbe,
-    Boix-Adserà 2022; theory/symmetry#alignment.
+    and has no value if there are more than 2048. For both together, C = max_k W_k/(n choose k), where W_k is
+    the sum of f̂(S)² over all S of size k. On the sphere in d ≥ 3 dimensions, the group is the rotations, and
+    the labels are xᵀw* or their signs. Then C = max_k W_k/dim H_k, where W_k is E f_k² for the component f_k
+    of f in the spherical harmonics H_k of degree k. C depends on the problem alone, and is the same for every
+    learner at any time. If a learner is invariant under the group, C limits the correlation of f with the
+    learner's noisy gradients. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "alignment of the target"
@@ -61,7 +62,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _unmet_condition(problem: Problem) -> str | None:
-    """Return None if a formula for the alignment under rotations is known."""
+    """Return None if there is a formula for rotations; otherwise, return the violated condition."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3

@@ -15,8 +15,8 @@ EXACTNESS = ("exact", "asymptotic", "upper", "reference")
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
     """Return the lower bounds that apply to a curve's learner.
 
-    If there are none, return all lower bounds that the view shows for the curve. The curve may then fall
-    below them.
+    If no bound applies, return all lower bounds that the view shows beside the curve. The curve may fall
+    below these bounds, because they are about other learners.
     """
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
@@ -25,8 +25,8 @@ def bounds_on(view: View, curve: CurveView) -> list[LineView]:
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the highest lower bound on a curve at x, or None if no bound has a value there.
 
-    Only the bounds that `bounds_on` returns are compared. Of equally high bounds, return the one with the
-    largest mean.
+    Only the bounds that `bounds_on` returns are compared. Of bounds that are equally high at x, return the
+    one with the largest mean over its x positions.
     """
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
     top = max((height for height, _ in heights), default=np.nan)
@@ -37,8 +37,8 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the theory line (curve that theory predicts) to compare a curve with at x, or None.
 
-    It is the strongest lower bound on the curve. If there is none at x, it is the theory line that says most
-    about the learner, by the order in EXACTNESS. The two edges of a band are left out.
+    It is the strongest lower bound on the curve at x. If no lower bound has a value at x, it is the theory
+    line whose direction comes first in EXACTNESS. The two edges of a band are left out.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -106,9 +106,10 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     Only the x positions before any replica diverges are compared.
 
     A bound on every run is broken if the curve violates it by more than `rounding` times the curve's first
-    value. A bound on the expectation is broken if the mean of at least ENOUGH replicas violates it too far to
-    be chance: Student's t distribution exceeds the deviation with a probability below UNLIKELY. If rare
-    values that no replica happens to have could explain the deviation, the result is undecided; see `unseen`.
+    value. A bound on the expectation is judged only with ENOUGH replicas or more. It is broken if their mean
+    violates it by so many standard errors that Student's t exceeds this number with a probability below
+    UNLIKELY. If rare values that no replica happens to have could explain the deviation, the result is
+    undecided; see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):
@@ -159,9 +160,9 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
 def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
     """Return the probability [N] that all replicas lack the rare values that would explain a broken bound.
 
-    Student's t distribution assumes approximately normal replicas whose sample shows their spread. But rare
-    large values may dominate the expectation. Most samples lack these values: they have a small spread, and a
-    mean below the expectation.
+    Student's t distribution assumes that the values of replicas are approximately normal. But rare large
+    values may dominate the expectation. Most samples lack these values: they have a small spread, and a mean
+    below the expectation.
 
     Let D = `largest` be the largest distance of any replica from the mean, toward the bound. Values at
     distance D would explain the gap if they had probability p = missing/D. With probability (1 − p)^R, none

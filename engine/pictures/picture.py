@@ -47,14 +47,14 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the `rate` if a learner tries several rates. Over rates, `take = "min"` takes the value at the best rate.
     Below, a place is a coordinate along the dimension, such as a number of examples.
 
-    `take` reads a value of the measure. `first_below` and `first_above` read the first place at which the
-    measure is below or above a threshold. They read this place for every replica, or with `of = "mean"` for
-    the mean over replicas. The result is one of the places of the measurements, unless `between` is given.
-    With `between`, the crossing of the threshold is interpolated between this place and the previous one,
-    linearly (`linear`) or linearly in the logarithms of place and measure (`log`). If a logarithm is
-    undefined, nothing is interpolated. `place_of` reads the first place of the largest or least value, or the
-    place before the largest gap. A gap between two neighbouring values is the ratio of the larger to the
-    smaller.
+    `take` reads the last, first, largest or least value of the measure along the dimension, or their mean.
+    `first_below` and `first_above` read the first place at which the measure is below or above a threshold.
+    They read this place for every replica, or with `of = "mean"` for the mean over replicas. Without
+    `between`, this place is one at which the measure has a value. With `between`, the crossing of the
+    threshold is interpolated between this place and the previous one, linearly (`linear`) or linearly in the
+    logarithms of place and measure (`log`). If a logarithm is undefined, nothing is interpolated. `place_of`
+    reads the first place of the largest or least value, or the place before the largest gap. A gap between
+    two neighbouring values is the ratio of the larger to the smaller.
 
     `until` is a condition on a clock or on another measure. Every replica is read only up to the first
     evaluation point that meets the condition; later evaluation points count as having the value of this
@@ -136,11 +136,11 @@ def _short_number(number: float) -> str:
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A straight line at one value of x or of y in a picture, which marks this value for the viewer.
+    """Line at one value of x or of y in a picture, which marks this value for the viewer.
 
     The value may be an expression of sweep axes. If the picture has one curve per value of such an axis, it
-    also has one line per value. If the picture's x depends on the axis, a mark at y, such as y = "2/eta", is
-    a curve along x. In the same way, a mark at x of a heat map may use the sweep axes in the picture's y.
+    also has one line per value. If the axis is the picture's x, a mark at y, such as y = "2/eta", is a curve
+    over x. If the axis is the y of a heat map, a mark at x is a curve over y.
     """
 
     name: Text | None = None
@@ -212,8 +212,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     summarises the replicas, or `share` counts the share of replicas that meet a condition. The summary
     `relative-variance` is the variance divided by the squared mean, and `log-variance` is the variance of the
     logarithms. Both need at least two replicas. Theory lines of the measure go through the same steps. The
-    picture shows all of them, or only those that `lines` names. It shows none with `share`, or if `read`
-    finds the place of an extreme value.
+    picture shows all these lines, or only those that `lines` names. It shows no theory lines if `share` is
+    set, or if `read` has the field `place_of`.
 
     `marks` are straight lines at values of interest. `contours` show where a theory line has a given value in
     a heat map. With `points = "train"`, the curve shows a function of the input, together with the training

@@ -17,10 +17,9 @@ def summaries_agree(line: str | None, curve: str) -> bool:
     """Return whether a theory line about one summary of replicas describes a curve of another summary.
 
     `line` and `curve` are the two summaries, such as "mean". A line about the geometric mean or about a
-    spread applies to this summary only. Lines about another summary never apply to a spread. They all apply
-    to the summaries "first", "max" and "min". In addition, a line about the mean applies to the mean, and a
-    line about the median applies to the summaries in TYPICAL. A line about every summary (None) applies to
-    every summary except a spread.
+    spread describes only curves of the same summary. No other line describes a spread. A line about the mean
+    describes the mean, "first", "max" and "min". A line about the median describes the summaries in TYPICAL,
+    "first", "max" and "min". A line about every summary (None) describes every summary except a spread.
     """
     if line == "geometric" or line in SPREADS or curve in SPREADS:
         return line == curve

@@ -255,7 +255,7 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
 
 
 class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """Theory line in a picture: a curve that theory predicts. The picture transforms it like its curves."""
+    """Theory line in a picture: a predicted curve, after the same steps of `Picture` as measured curves."""
 
     name: str
     """Name in presets, composed of the kind, the curve that the line belongs to, and values of sweep axes."""
@@ -435,7 +435,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Function of a sweep point's index. It returns the point's y position on a heat map, or None."""
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve called `name`, or else the chosen curve of this learner. Raises: KeyError."""
+        """Return the curve called `name`, or else the chosen curve of learner `name`. Raises: KeyError."""
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
             if curve.name == name or curve.chosen:
@@ -470,7 +470,7 @@ def known_places(view: View) -> Floats:
 
 
 def line_of(view: View, kind: str, curve: str) -> LineView:
-    """Return the theory line called `kind`, or else the line of this kind for the curve named `curve`.
+    """Return the theory line with the name `kind`, or else the line of this kind for the curve named `curve`.
 
     Raises: KeyError.
     """

@@ -44,8 +44,8 @@ def needed_bytes(plan: RunPlan) -> int:
 def shares(plan: RunPlan) -> Counter[str]:
     """Divide the memory of a run among the fields of the experiment that cause it, in bytes.
 
-    The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes count
-    for the protocol.
+    The first field is the matrix. The bytes of the protocol include those of side runs, which are additional
+    runs to compute theory lines.
     """
     by_part = _bytes_by_field(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
@@ -121,8 +121,9 @@ def _bytes_to_train(planned: LearnerPlan) -> int:
 def _bytes_of_rule(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes that an update rule needs, besides its numbers per parameter.
 
-    They hold matrices over inputs and outputs, observed signals, and an optimizer's copies of the parameters.
-    For models that train side by side, they also hold the rows of their mini-batches.
+    The rule stores matrices over the inputs and the outputs of a layer, layers' signals, and an optimizer's
+    copies of the parameters. For models that train side by side, it also stores the rows of their
+    mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -159,8 +160,8 @@ def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int
 def _bytes_of_measures(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
     """Return the bytes needed to compute the measures at one evaluation point.
 
-    Measures are computed one after another. So only the largest measure of parameters and the largest measure
-    of predictions count.
+    Measures are computed one after another. So only two measures count: the one that needs most bytes among
+    those of parameters, and among those of predictions.
     """
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
@@ -320,7 +321,8 @@ def _largest_fitting(below: int, fitting: Callable[[int], bool]) -> int:
 def _largest_fitting_features(experiment: Experiment, d: int, free: int) -> int:
     """Return the largest number of features below `d` with which the run fits, or 0.
 
-    If the matrix allows no numbers between d/2, d/4, …, it is the largest of these that fits.
+    If the matrix allows only the numbers d/2, d/4, …, return the largest of these numbers with which the run
+    fits.
     """
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)

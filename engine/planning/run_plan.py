@@ -58,7 +58,7 @@ def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verd
     """Check whether a theory line's theorem applies to the problem, and to each learner.
 
     `verdicts` has the verdict on invariance of each learner, by name. If the theorem does not apply to the
-    problem, this answer is also that for every learner.
+    problem, it applies to no learner, for the same reason.
     """
     finding = on_problem(line, experiment)
     on_learners = {

@@ -33,10 +33,10 @@ class Data:
     Variants are copies of a learner on the same data, such as one copy per rate.
 
     Args:
-        w_star: the weights w* of m targets, if every label is xᵀw*; otherwise None. Only r entries of each
-            w* can differ from 0. The first tensor [R, m, r] holds their indices, the second their values.
-        teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. The features are
-            entries of the instances as drawn, before any change of coordinates.
+        w_star: the weights w* of m targets, if every label is xᵀw*; otherwise None. Only r entries of each w*
+            can differ from 0. The first tensor [R, m, r] holds their indices, the second their values.
+        teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. Its indices number
+            the entries of the instances as drawn, before any change of coordinates.
         second_moment: Σ [d, d] as declared by the matrix, or σ² if Σ = σ²I.
         true_labels: labels [B, n] before corruption, or None if no label is corrupted.
         values: range of the labels.
@@ -165,7 +165,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _sylvester_rows_and_labels(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return the rows as an operator, and their labels before signs and noise."""
+    """Return the instances as an operator, and the target's labels before `given` converts them."""
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:

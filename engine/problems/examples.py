@@ -46,7 +46,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d], and the target's labels [R, m, n] before signs and noise."""
+    """Return the instances [R, n, d], and the target's labels [R, m, n] before `given` converts them."""
     matrix = problem.matrix
     rows = drawn_rows(matrix, streams)
     if combination is None:

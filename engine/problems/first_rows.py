@@ -49,7 +49,7 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns; none if the file is ambiguous, so that `question` is set."""
+        """Positions of all columns. Empty if `question` is set, because the columns are then ambiguous."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:

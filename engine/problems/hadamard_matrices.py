@@ -193,7 +193,7 @@ class Sylvester(Instances):
     `order` [R, n] holds the indices of the rows h_k, and `signs` [R, n] the signs s_k. If `shifted`,
     instances are ½(s_k h_k + 1), with entries 0 and 1. One Walsh–Hadamard transform computes the inner
     products of a vector with all instances. `balanced` means that every row of the matrix occurs equally
-    often. Then XᵀX/n = I, and by Parseval, the mean of (xᵀe)² is ‖e‖².
+    often. Then XᵀX/n = I. So for every vector e, the mean of (xᵀe)² over the instances is ‖e‖² (Parseval).
     """
 
     def __init__(

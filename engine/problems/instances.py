@@ -123,8 +123,9 @@ class Instances:
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
         """Convert weights [B, …, d] to the coordinates in which the instances are stored.
 
-        The weights are given in the coordinates that learners see, after the matrix option `rotate`. Both
-        coordinates differ, for example, in `ScaledIdentity`.
+        The given weights are in the coordinates that learners see. If the matrix option `rotate` is set,
+        these are the rotated coordinates. `ScaledIdentity`, for example, stores instances in other
+        coordinates.
         """
         return weights
 
@@ -184,16 +185,23 @@ class DenseInstances(Instances):
         return products.view(batch, h, self.n)
 
     def products(self, weights: torch.Tensor) -> torch.Tensor:
-        return weights @ self._rows[0].T if self.replicas == 1 else super().products(weights)
+        return weights @ self._columns if self.replicas == 1 else super().products(weights)
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
         products = with_rows(self._grouped_by_replica(several), self._rows)
         return self._grouped_by_record(products, len(several))
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        if self.replicas == 1 and self.n > 1 and coefficients.dim() == 2:
+            return coefficients @ self._columns.T
         grouped = coefficients.view(self.replicas, -1, self.n)
         product = grouped * self._rows if self.n == 1 else grouped @ self._rows
         return product.view(-1, self.d)
+
+    @cached_property
+    def _columns(self) -> torch.Tensor:
+        """Xᵀ of the only replica, [d, n]. In small problems, a view takes as long as a product."""
+        return self._rows[0].T
 
     @property
     def has_moment(self) -> bool:

@@ -145,7 +145,8 @@ records, including the start. If the indices are None, the rows are in stored or
 class ModelGroup(Interface):
     """Interface of a group of models that train at the same time, each on its first k rows.
 
-    Every model has its own k. A group has successive values among the k that the protocol measures.
+    Every model has its own k. The protocol measures models for a list of k. The k of a group are successive
+    numbers of this list.
     """
 
     @property
@@ -297,10 +298,11 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure` at k does not evaluate a model that has learned from k different rows.
+        """Return why the value of `measure` at k may not be that of a model learned from k different rows.
 
-        Return None if it does. Reasons are, for example, that predictions are clipped, or that rows repeat.
-        The k rows are those that a learner with an update rule has seen, or that a solver has been given.
+        Return None if the value always belongs to such a model. Reasons are, for example, that predictions
+        are clipped, or that rows repeat. The k rows are those that a learner with an update rule has seen, or
+        that a solver has been given.
         """
         return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
 

@@ -45,9 +45,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
     such as cross-entropy couples them. The methods dop853 and rk45 are explicit. A flow is stiff if some
-    directions have come to rest while others hardly move. Stiff flows need bdf or radau. A flow may amplify
-    errors. To detect this, it is solved a second time with other tolerances. The curve ends where this
-    comparison shows that weights are wrong by 0.2 %.
+    directions have converged while others still move very slowly. Stiff flows need bdf or radau. A flow may
+    amplify errors. To detect this, it is solved a second time with other tolerances. The curve ends where
+    this comparison shows that weights are wrong by 0.2 %.
 
     `records` is the number of records after the start. Their times grow by equal factors from `first` on, or
     are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol

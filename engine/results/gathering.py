@@ -414,8 +414,9 @@ WHY = "other runs already determine their results"
 def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the learners that need not run at sweep point `number`: their runs would change no picture.
 
-    Only an axis with the field `until` stops learners. Its pictures show the first value at which a measure
-    passes a threshold. A learner stops when these values and their standard errors are known.
+    Learners stop early only along a sweep axis with the field `until`. Pictures that read this axis show its
+    first value at which a measure passes a threshold. A learner stops when these values and their standard
+    errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]
@@ -452,7 +453,8 @@ def _results_along(results: Results, point: Point, axis: int) -> Results:
 def _finally_known_learners(picture: Picture, results: Results) -> frozenset[str]:
     """Return the learners whose values in a picture, and their standard errors, are finite and final.
 
-    Only a first passage through a threshold is final early. A minimum, for example, needs all sweep points.
+    Only the first sweep point at which a measure passes a threshold can be final before the sweep ends. A
+    minimum, for example, needs all sweep points.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

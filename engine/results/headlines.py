@@ -32,8 +32,9 @@ def headline(
     has no values.
 
     Args:
-        results: results of the sweep. If given, the scaling law may come from another picture: its x must be
-            a sweep axis for which this picture has one curve per value.
+        results: results of the sweep. If they are given, a picture without a scaling law may state the law of
+            another picture. The other picture's x must be a sweep axis, and the first picture must have one
+            curve per value of this axis.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:

@@ -85,7 +85,8 @@ def _judged_claim(number: int, claim: Claim, seen: View, results: Results) -> Ou
 def _outcome_of_curve(claim: Claim, seen: View) -> Outcome:
     """Judge a claim about one curve.
 
-    The `detail` of the outcome says so if the claim uses a theory line that does not apply to the learner.
+    If the claim uses a theory line that does not apply to the learner, the `detail` of the outcome states
+    this.
     """
     outcome, curve = _outcome_with_finding(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():

@@ -165,7 +165,8 @@ def _picture_as_json(
 def _absent_lines(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
     """Describe the theory lines that a picture does not show.
 
-    The reason `why` is null if `reasons` already explain why the line does not apply.
+    In each description, the field `why` is null if the field `reasons` already explains why the line does not
+    apply.
     """
     kinds_drawn = {line.kind for line in shown.lines}
     return [
@@ -278,7 +279,7 @@ def _heat_map_as_json(heat: HeatView) -> dict[str, Any]:
 
 
 def _mark_as_json(places: Sequence[float]) -> float | list[float] | None:
-    """Return one number, or a list of several; None for a mark that is parallel to this axis."""
+    """Return a mark's place or list of places on an axis; None if the mark is parallel to the axis."""
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
 

@@ -232,7 +232,7 @@ def _all_positions(shown: View, results: Results, steps: PictureSteps) -> Floats
 def _x_at_clock(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
     """Return the picture's x when the clock of the run at sweep point `number` shows `clock`.
 
-    If curves measure their clocks separately, it is the largest of their x. It is None if the point has not
+    If every curve has clocks of its own, return the largest x of a curve. Return None if the point has not
     been run, or if x depends on an index of the measure or on a rate.
     """
     if number not in results.traces:

@@ -57,9 +57,10 @@ GROWTH = 8
 
 
 class Pacing:
-    """Gate that adapts the length of a round to the speed of the run.
+    """Length of the rounds of a run, adapted to its speed so that a round takes about `seconds`.
 
-    A round then takes about `seconds`. Its length is a number of records (evaluation points).
+    A round adds a number of records (evaluation points) to every learner. This number is the length of the
+    round.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -47,7 +47,10 @@ DETAILS = "document", "resolved", "code", "claims"
 
 
 class RunIndex:
-    """Index of the runs in a folder: an SQLite database. Threads share its connection, processes its file."""
+    """Index of the runs in a folder: an SQLite database.
+
+    The threads of a process share a connection to the database. Several processes share its file.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

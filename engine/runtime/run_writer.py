@@ -144,8 +144,8 @@ class RunWriter:
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
         """Fill the empty curves of a learner, one per rate, from earlier runs. Return whether these exist.
 
-        Curves count as missing if they are damaged, or lack a measure or values of replicas that the
-        experiment reads.
+        Damaged curves count as missing. So do curves that lack a measure of the experiment, or that lack
+        values of single replicas where the experiment reads such values.
         """
         if not self._reuse:
             return False
@@ -277,9 +277,9 @@ class RunWriter:
             self._try_append("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Mark the current sweep point as complete.
+        """Mark the current sweep point as complete, and store its theory lines along measured curves.
 
-        The frame contains the theory lines that are computed from measured values.
+        These are the theory lines that are computed from measured values.
         """
         lines = {
             number: {
@@ -474,7 +474,7 @@ def _description_of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _description_of_values(along: Along, trace: Trace) -> dict[str, Any]:
-    """Return the values of a theory line as they are stored: without clock values that the trace plans."""
+    """Describe a theory line's values for the file. Clock values are omitted if all are as planned."""
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
     )

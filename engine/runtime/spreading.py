@@ -300,8 +300,9 @@ def groups(plan: RunPlan, count: int) -> list[RunSettings]:
     """Divide the replicas of a run into up to `count` groups, and return the run settings of each group.
 
     Replicas that depend on one another stay in one group. There are three such cases. A curve that ends early
-    waits for its last replica. A measure under transformations uses one transformation for all replicas. Long
-    curves keep the first replica only.
+    waits for its last replica. A measure that compares training runs on transformed instances uses one
+    transformation for all replicas. For curves with many records, values are stored for the first replica
+    only.
     """
     run, schedule = plan.experiment.run, plan.experiment.protocol.schedule()
     measures = [measure for planned in plan.learners for measure in planned.measures]

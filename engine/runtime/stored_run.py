@@ -95,7 +95,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
 
 def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
-    """Read a run from its file. Return it, with the digest of the key and the position of each of its curves.
+    """Read a run from its file. Return the run, and the key's digest and the position of every curve.
 
     Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
     """

@@ -58,10 +58,10 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     u is the cosine of the angle between x and x̃. Here κ₀ = (π − arccos u)/π and κ₁ = (√(1 − u²) + u(π −
     arccos u))/π.
 
-    The Cholesky factor of K + λI grows by one row per example, in float64. The coordinates of all n rows grow
-    with the factor, by n numbers per example. The k-th example costs O(k² + n k + n d). Only the linear
-    kernel has weights. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk;
-    WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
+    The Cholesky factor of K + λI grows by one row per example, in float64. The factor defines one coordinate
+    of each of the n rows per example, so each example adds n numbers. The k-th example costs O(k² + n k + n
+    d). Only the linear kernel has weights. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et
+    al. 2018 for ntk; WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
     """
 
     kernel: Annotated[
@@ -149,7 +149,7 @@ def _relu_tangent_kernel(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.
 
 
 class KernelStep(NamedTuple):
-    """Precomputed part of `KernelFit`'s update by one example, which does not depend on labels."""
+    """Part of `KernelFit`'s update by one example that is precomputed, because it needs no labels."""
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""

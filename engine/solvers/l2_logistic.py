@@ -104,7 +104,7 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 def chosen(
     Z: Floats, C: float | None, strengths: list[float], fit: Callable[[Floats, float], Floats]
 ) -> Floats:
-    """Return the weights that fit the rows z_j = y_j x_j [k, d] with C, or with the best strength.
+    """Return the weights that fit the rows z_j = y_j x_j [k, d] with C, or with the best of `strengths`.
 
     If C is None, the best strength is the one whose fit to the first 70 % of the rows makes the fewest
     mistakes on the remaining rows. A row on the decision boundary counts as half a mistake. In a tie, the

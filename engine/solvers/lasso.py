@@ -68,7 +68,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of XᵀX for features that have been active so far. X grows by instances as rows."""
+    """Rows of XᵀX for features that have been active so far. The rows of X are the instances seen."""
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
@@ -89,7 +89,7 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block [a, a] of XᵀX for a given features."""
+        """Return the rows and columns of XᵀX that belong to the given features."""
         places = self._positions_in_memory(features)
         return self._rows[np.ix_(places, features)]
 
@@ -101,7 +101,8 @@ class Gram:
     def _positions_in_memory(self, features: Numbers) -> Numbers:
         """Return the positions of the features' rows of XᵀX in memory, and compute missing rows.
 
-        If more rows than instances would then be stored, the rows of all other features are removed.
+        If more rows would be stored than there are instances, the rows of features not in `features` are
+        first removed.
         """
         new = features[self._place[features] < 0]
         if len(new):
@@ -168,11 +169,12 @@ class Minimiser:
             )
 
     def _change_of_weights(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
-        """Return a change of the active features' weights, and whether it leads to the minimum over them.
+        """Return a change of the active features' weights, and whether it leads to the minimum below.
 
-        Normally, the change leads to the solution of the linear equations. If a feature is linearly dependent
-        on the features before it, the change leaves all predictions unchanged and lowers ‖w‖₁ until a weight
-        is 0. Then it does not lead to the minimum.
+        The minimum is over the active features' weights. Normally, the change leads to this minimum, the
+        solution of the linear equations. If a feature is linearly dependent on the features before it, the
+        change leaves all predictions unchanged and lowers ‖w‖₁ until a weight is 0. Then the change does not
+        lead to the minimum.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 

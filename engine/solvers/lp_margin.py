@@ -50,9 +50,9 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
     the unitary discrete Fourier transform of w. The first two norms need one linear program. For the third
     norm, every |c_f| is the largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are
     solved until their optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. The solver raises
-    ArithmeticError if the last relative gap is above 1e-4. HiGHS solves the programs, anew for every k. If no
-    w separates the examples, w is NaN, and the learner counts as diverged. Source: Mangasarian 1999; Kelley
-    1960; GLSS18b; theory/implicit-bias#optimisation-geometry.
+    ArithmeticError if these two numbers still differ by more than 1e-4, relatively. HiGHS solves the
+    programs, anew for every k. If no w separates the examples, w is NaN, and the learner counts as diverged.
+    Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     q: Annotated[
@@ -79,7 +79,8 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
     """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1, or NaN if none exists.
 
-    Raises: ArithmeticError if HiGHS cannot solve a program, or if the last gap is above ACCEPTED.
+    Raises: ArithmeticError if HiGHS cannot solve a program, or if the norm exceeds the last lower bound by
+    more than ACCEPTED, relatively.
     """
     unit = np.abs(X).max() or 1.0
     Z = X * y[:, None] / unit
@@ -123,8 +124,8 @@ def _weights_of_least_spectrum(Z: Floats) -> Floats | None:
     c_f) ≤ t_f for some angles a only. Angles are added until Σ|c_f| and the program's optimum agree.
 
     If |c_f| is above t_f, the angle of c_f lies about halfway between two earlier angles. Three angles are
-    added: the angle of c_f, and two more, halfway to its neighbours. Each program thus divides an interval of
-    angles by 4, and not by 2.
+    added between these two: the angle of c_f, and the middle of each half. So one program divides the
+    interval between two earlier angles into 4 parts instead of 2.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
@@ -163,8 +164,8 @@ def _weights_of_least_spectrum(Z: Floats) -> Floats | None:
 def _linear_constraints(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
     """Return linear constraints Re(e^(−ia) c_f) ≤ t_f, for pairs of a frequency f and an angle a.
 
-    They are the coefficients [pairs, d + h] of w [d] and t [h] in Re(e^(−ia) c_f) − t_f, where c is the
-    Fourier transform of w.
+    The result [pairs, d + h] holds, for each constraint, the coefficients of w [d] and t [h] in Re(e^(−ia)
+    c_f) − t_f. Here c [h] is the Fourier transform of w, and h is the number of its frequencies.
     """
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))

@@ -35,8 +35,8 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     `w0` (default 1/d). The solution is then w = w₀ exp(Xᵀν), the limit of `egu`, and only w ≥ 0 are possible.
     With Ψ = ½‖w‖_q², the start is w₀ = 0. The solution is then the w of least ‖w‖_q, the limit of `p-norm`
     with 1/p + 1/q = 1. The default is p = 2 ln d. scipy's trust-region Newton method solves the dual problem,
-    anew for every k. If no possible w fits the labels, they are replaced by the predictions of a
-    least-squares fit over possible w. The solver raises ArithmeticError if the relative error of a label is
+    anew for every k. If no w that the potential allows fits the labels, the predictions of a least-squares
+    fit over these w replace the labels. The solver raises ArithmeticError if the relative error of a label is
     above 1e-9. Source: GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
@@ -90,7 +90,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 class Entropy:
     """Dual potential Ψ*(θ) = w₀ Σ e^θ_i of the entropy Ψ.
 
-    Its gradient is w. `curvature` returns vectors a and b for which its Hessian is diag a − b bᵀ.
+    The gradient of Ψ* is w. `curvature` returns vectors a and b for which the Hessian of Ψ* is diag a − b bᵀ.
     """
 
     def __init__(self, start: float) -> None:
@@ -111,7 +111,7 @@ class Entropy:
 class Power:
     """Dual potential Ψ*(θ) = ½‖θ‖_p² of Ψ(w) = ½‖w‖_q².
 
-    Its gradient is w. `curvature` returns vectors a and b for which its Hessian is diag a − b bᵀ.
+    The gradient of Ψ* is w. `curvature` returns vectors a and b for which the Hessian of Ψ* is diag a − b bᵀ.
     """
 
     def __init__(self, p: float) -> None:

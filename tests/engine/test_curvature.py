@@ -12,10 +12,12 @@ from discovery import problem_for, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.core.streams import Streams
 from engine.hypotheses import curvature as eigenvalues
 from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, MeasureNeeds, named
 from engine.planning import run_plan as planning_measures
+from engine.problems.instances import DenseInstances
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -558,3 +560,27 @@ def test_what_a_picture_is_relative_to_has_values_whether_it_is_drawn_or_not(wor
     sharpness = results.traces[0].curves[0].mean("sharpness")
     np.testing.assert_allclose(curve.y, sharpness / 20, rtol=1e-12)
     assert np.isfinite(curve.y).all()
+
+
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("loss", ["square", "logistic", "cross-entropy"])
+@pytest.mark.parametrize("activation", ["identity", "relu", "tanh", "gelu", "softplus", "selu"])
+def test_products_layer_by_layer_are_those_of_autograd(activation, loss, biases):
+    """Two nets of two hidden layers, and five vectors for each of them."""
+    outputs, rng = 3 if loss == "cross-entropy" else 1, np.random.default_rng(3)
+    words = {"widths": [4, 3], "activation": activation, "outputs": outputs, "cb": 0.5 if biases else 0.0}
+    net = catalogue.make("architectures", "dense", **words, l2_penalty=0.1)
+    start = net.start(Streams([0, 1])("init"), D)
+    tensors = {layer: torch.as_tensor(tensor) for layer, tensor in start.items()}
+    labels = torch.as_tensor((rng.random((2 * outputs, 6)) < 0.5).astype(float))
+    shares = torch.full((1, 6), 1 / 6, dtype=torch.float64)
+    cost = catalogue.make("losses", loss).of_targets(outputs)
+    instances = DenseInstances(torch.as_tensor(rng.standard_normal((2, 6, D))))
+    curvature = Curvature(net, tensors, instances, labels, shares, cost)
+    assert curvature._layered_products is not None
+    by_graph = Curvature(net, tensors, instances, labels, shares, cost)
+    by_graph.__dict__["_layered_products"] = None
+    vectors = torch.as_tensor(rng.standard_normal((5, 2, curvature.size)))
+    expected = by_graph._hessian_products(vectors)
+    np.testing.assert_allclose(curvature._hessian_products(vectors), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(curvature.products(vectors[0]), expected[0], rtol=1e-10, atol=1e-12)

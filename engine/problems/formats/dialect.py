@@ -99,8 +99,8 @@ def dialect_of(
         settings: settings of the user, which override what the lines suggest.
         suffix: suffix of the file's name.
         has_extra_record: function that returns whether the file has one record more than the required number
-        of
-            rows, which must then be a header. It returns None if that number is unknown or does not fit.
+            of rows. The first record must then be a header. The function returns None if the required number
+            is unknown, or if the file has another number of records.
 
     Raises: NotATable, BadField.
     """
@@ -348,8 +348,8 @@ def _unclear_header_error(doubt: str) -> BadField:
 def _is_unlike_column(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer in the first record is unlike the numbers in the column below it.
 
-    The numbers below may all have a decimal sign or an exponent. Or they may be only −1 and 1, or only bits,
-    and the integer is neither.
+    This is so if all numbers below have a decimal sign or an exponent. It is also so if all numbers below are
+    −1 or 1, and the integer is neither. The same holds for 0 and 1.
     """
     if cell in column:
         return False

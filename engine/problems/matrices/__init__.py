@@ -73,10 +73,10 @@ class RowNumbers(NamedTuple):
 
 
 class MatrixStructure(NamedTuple):
-    """Properties of the instances that a matrix family states for theorems. With the defaults, none applies.
+    """Properties of the instances that a matrix family states. With the defaults, no theorem applies.
 
-    `Matrix.structure` sets the fields up to `features_made`, which it derives from fields and methods of the
-    family. The family sets all other fields.
+    `Matrix.structure` sets the fields from `repeated` to `features_made`, as the fields and methods of the
+    family imply. The family sets the fields after `features_made`.
     """
 
     repeated: bool = True
@@ -313,7 +313,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the rows of Sylvester's matrix, and their signs, that the method `rows` returns.
+        """Return the indices and the signs of Sylvester's rows that make up the result of `rows`.
 
         Only families with `is_sylvester` need this method.
         """

@@ -20,10 +20,11 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     √d, and σ is the spread of a cluster relative to r. For r = √d, σ is the standard deviation of every
     entry. The second form of x is used if `spread` is ball. Then v is uniform on the unit sphere, and U is
     uniform in [0, 1], so no instance is farther from its centre than rσ. With `normalised`, every instance is
-    scaled to the length r. Successive instances belong to successive clusters and classes. The sizes of
-    clusters are as equal as n allows. The target `classes` uses the classes as labels. Source: Oymak, Fabian,
-    Li, Soltanolkotabi 2019; theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
-    theory/parities-and-noise#mixtures, theory/curvature#hessian, theory/curvature#collapse.
+    scaled to the length r. Instance i belongs to cluster i mod K·C, and cluster j belongs to class j mod K.
+    So the sizes of clusters are as equal as n allows. The target `classes` uses the classes as labels.
+    Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory/parities-and-noise#wrong-labels,
+    theory/parities-and-noise#nuisance-space, theory/parities-and-noise#mixtures, theory/curvature#hessian,
+    theory/curvature#collapse.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="number of classes of instances")] = 2

@@ -29,10 +29,11 @@ class Outer(Matrix, frozen=True, tag="outer"):
     and `count` their number. The default is 8 and 8. With two factors, expressions in other parts may use the
     sizes `rows` and `columns`.
 
-    With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. A feature then labels
-    a product of rows with the product of r unknown signs. The instances are then the rows of a Hadamard
-    matrix of order D. But the signs of the D rows are not independent, so bounds that require independent
-    signs do not apply. With a single factor, the matrix is `hadamard`. Source: theory/hadamard#factors.
+    With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
+    then still the rows of a Hadamard matrix of order D. If the target is a feature, the label of an instance
+    contains the product of the signs of its r rows, which are unknown. But the signs of the D rows are not
+    independent, so bounds that require independent signs do not apply. With a single factor, the matrix is
+    `hadamard`. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None
