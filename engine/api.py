@@ -84,8 +84,8 @@ def _learner_names(experiment: Experiment) -> str:
 def load(name: PresetName, *changes: str) -> Preset:
     """Return a preset with changes such as `"problem.matrix.d=256"`. Raises: BadInput.
 
-    A run judges a claim of the preset only if the changes affect neither the runs nor the picture of the
-    claim.
+    If a change affects the results that a claim describes, or the picture of the claim, the claim is not
+    judged.
     """
     _check_texts(changes)
     document = presets.document(fspath(name), changes)
@@ -304,9 +304,10 @@ class Runner(Generic[T]):
     ) -> T:
         """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
-        The x-axis of the first picture shows the `values`. The y-axis shows when the loss first falls below
-        0.1. If the preset's first measure is not the loss, or if the protocol has no clock, the y-axis shows
-        the last value of this measure. Raises: BadInput.
+        The x-axis of the first picture shows the `values`. If the preset's first measure is the loss, the
+        y-axis shows when the loss first falls below 0.1. For any other first measure, the y-axis shows the
+        last value of the measure. It also shows the last value if the protocol evaluates learners only once.
+        Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 

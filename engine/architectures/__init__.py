@@ -152,7 +152,7 @@ class ArchitectureStructure(NamedTuple):
 class StructureAt(NamedTuple):
     """Properties of an architecture that theorems require, and that depend on the number d of features.
 
-    With the defaults, no theorem that requires them applies to the architecture.
+    A theorem that requires one of these properties does not apply to an architecture with the defaults.
     """
 
     linear_layers: int | None = None
@@ -326,11 +326,11 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the initial tensors for instances U x, given the initial tensors `params` for instances x.
+        """Return initial tensors that predict for instances U x what `params` predict for instances x.
 
-        U is a rotation, and `turn` multiplies weight vectors by U. If the start is random and its
-        distribution is rotation invariant, the result has the same distribution. If the start is not random,
-        it is returned unchanged.
+        U is a rotation, and `turn` multiplies weight vectors by U. If the distribution of the start is
+        rotation invariant, the returned tensors have the same distribution as `params`. If it is not,
+        `params` are returned unchanged.
         """
         return params
 

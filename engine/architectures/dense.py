@@ -62,7 +62,7 @@ class Scaling(NamedTuple):
 
 
 class Dense(Architecture, frozen=True, tag="dense"):
-    """A fully connected neural net of any depth and width: ŷ = W_L σ(… σ(W_1 x)), with or without biases.
+    """A fully connected neural net of any depth and width: ŷ = W_{L+1} σ(… σ(W_1 x)), with or without biases.
 
     `widths` lists the number of units of each hidden layer. Alternatively, `depth` and `width` give the
     number of hidden layers and their common width.
@@ -96,11 +96,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
     the bias of the output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the weights of the output layer
     start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1} for other hidden layers, and 1/n_L for
     the output layer. For biases, r is n_l in hidden layers, and 1 at the output (Yang, Hu 2021). For one
-    hidden layer, `mup` is equivalent to `mean-field`. For other values of `init`, a parametrisation
-    multiplies the start of each layer by the same factor as for `gaussian`. Source: WKA21 Thm 2; Bernstein et
-    al. 2023; theory/conventions#architectures, theory/symmetry#rotation-invariance,
-    theory/automatic-descent#majoriser; theory/wide-nets#conventions-of-the-lectures,
-    theory/wide-nets#criticality, theory/wide-nets#mean-field.
+    hidden layer, `mup` is equivalent to `mean-field`. For every `init`, the initial product m_l W_l is the
+    same as with `standard`, with one exception. In the output layer of `mean-field` and `mup`, the product is
+    1/√n_L times that of `standard`. Source: WKA21 Thm 2; Bernstein et al. 2023;
+    theory/conventions#architectures, theory/symmetry#rotation-invariance, theory/automatic-descent#majoriser;
+    theory/wide-nets#conventions-of-the-lectures, theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
 
     widths: Annotated[
@@ -572,13 +572,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether each permutation of the inputs only permutes the untrained net's hidden units."""
+        """Return whether permuted inputs give the same signals at the start, but in permuted units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 class _Numbering(NamedTuple):
-    """Numbers l of a net's layers, of its layers with biases, and the names of its trained tensors."""
+    """Numbers of a net's layers, numbers of its layers with biases, and names of its trained tensors."""
 
     numbers: range
     biased: range

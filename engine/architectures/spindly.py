@@ -32,7 +32,7 @@ Shape = Annotated[
 
 
 def filled(shape: tuple[float, ...], d: int) -> NDArray[np.float64]:
-    """Return θ [d], the factors of the starting values: the numbers in `shape`, then ones."""
+    """Return the factors [d] that multiply the starting values of d parameters: `shape`, then ones."""
     numbers = np.ones(d)
     numbers[: len(shape)] = shape[:d]
     return numbers

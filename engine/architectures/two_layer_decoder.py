@@ -25,10 +25,10 @@ overflow.
 class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     """ŷ = w₂ᵀW₁φ(x): two fully connected linear layers, for d rows in the order of `ordered-hadamard`.
 
-    There are h = d/2 + 1 hidden units. The start is W₁ = [L·I, 0] and w₂ = 0. The features φ = (ψ, m) ∈ ℝ^2h
-    are multiples of the unit vectors e_0, e_1, … of ℝ^h. L, μ and ε are the fields `gain`, `mu` and `eps`.
-    For row 0, Lψ = e_0 and m = μe_0. For row 1, Lψ = √½(√(1−ε²) e_1 + ε e_0) and m = √½ e_1. For each row t
-    from 2 to d/2, Lψ = e_t and m = μe_t.
+    There are h = d/2 + 1 hidden units. The start is W₁ = [L·I, 0] and w₂ = 0. The features φ = (ψ, m) of a
+    row have two halves ψ and m in ℝ^h. L, μ and ε are the fields `gain`, `mu` and `eps`, and e_0, e_1, … are
+    the unit vectors of ℝ^h. For row 0, Lψ = e_0 and m = μe_0. For row 1, Lψ = √½(√(1−ε²) e_1 + ε e_0) and m =
+    √½ e_1. For each row t from 2 to d/2, Lψ = e_t and m = μe_t.
 
     Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate ½ over these rows. Then (v_ψ)_t
     contains the label y_t, and (v_m)_t contains a multiple of y_t plus κ y_t y_0 y_1, with κ = ε/√2. Row t +

@@ -109,7 +109,7 @@ class Backend:
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether this backend is faster for the learner than the backends with a larger `place`."""
+        """Return whether this backend trains the learner faster than the backends that are tried after it."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
@@ -117,7 +117,7 @@ class Backend:
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return a small experiment. Running it compiles the code that learners like this one need."""
+        """Return a small experiment. A run of it compiles the code that `code` returns for `learner`."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
@@ -183,7 +183,7 @@ def why_not(
 def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return why training is not a single pass over single examples, or None if it is.
 
-    The loss must also be separate for each target.
+    Also return a reason if the loss couples the predictions for several targets.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:

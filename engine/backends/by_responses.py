@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ByResponses(Backend):
-    """Backend for a linear neuron and a rule with a `response`, in one pass over orthogonal examples.
+    """Backend for a linear neuron and a rule with `Update.response`, in one pass over orthogonal examples.
 
     Each example is seen once. The prediction of an example is constant until it is seen. After that, only the
     gradient of this example changes it, by the rule's response to one gradient. These changes are known
@@ -99,7 +99,10 @@ class Responses:
         self._seen += 1
 
     def squares(self) -> torch.Tensor:
-        """Return the mean square losses after 0, 1, 2, … steps, [S, R, V] in float64."""
+        """Return the mean square losses after 0, 1, 2, … steps in float64.
+
+        The result has the shape [steps + 1, replicas, variants].
+        """
         steps, together = len(self._response), max(1, CELLS // len(self._data.labels))
         products: list[torch.Tensor] = []  # e², e m and m² of some rows, [3, rows, R, V]
         for row in range(0, self._data.instances.n, together):

@@ -95,10 +95,11 @@ class ByRows(Backend):
 class Predictions:
     """A linear neuron, stored as its predictions of all rows instead of its weights.
 
-    P are the predictions before the present block of examples, and S are the sizes s of the steps w ← w − s x
-    in the block. With the inner products K of the block's examples and all rows, the present predictions are
-    P − S K. Predictions of the block's examples are updated at every step, and those of other rows when
-    needed. For square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
+    Examples are learned in blocks of AHEAD examples, and predictions of all rows are updated once a block. P
+    are the predictions before the present block. S are the sizes s of the steps w ← w − s x in the block.
+    With the inner products K of the block's examples and all rows, the present predictions are P − S K.
+    Predictions of the block's examples are updated at every step, and those of other rows when needed. For
+    square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:

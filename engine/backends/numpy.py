@@ -217,7 +217,10 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")
     def _record_predictions(self, record: int) -> None:
-        """Predict all rows in float64. At the records in `_keeps`, store weights of the first replica."""
+        """Predict all rows in float64, after training on the first `record` rows.
+
+        If `record` is in `_keeps`, also store the weights of the first replica.
+        """
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
             self._weights_by_record[len(self._predictions)] = weights[0, :: self._targets].copy()

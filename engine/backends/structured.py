@@ -29,9 +29,9 @@ class Structured(Backend):
     """Backend that stores instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
     If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. A rule
-    that is invariant only on Hadamard data is also replaced by the rotation-invariant rule that takes the
-    same steps there. For other learners, and for solvers that need only products, the operator is the rows of
-    a Sylvester matrix.
+    that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the same
+    steps on Hadamard data. For other learners, and for solvers that need only products, the operator is the
+    rows of a Sylvester matrix.
     """
 
     place: ClassVar[int] = 30
@@ -89,7 +89,7 @@ def rotated(inputs: TrainingInputs) -> TrainingInputs:
     """Rotate orthogonal instances to the coordinate axes, for a rotation-invariant learner.
 
     A rule that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the
-    same steps there.
+    same steps on Hadamard data.
     """
     learner, data = inputs.learner, inputs.data
     if learner.update is not None and (rule := learner.update.structure().invariant_counterpart):

@@ -243,9 +243,10 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> str:
-        """Further condition on x positions: last part of the message that no x position is usable.
+        """End of the message "there is no x at which both the curve and {name} have a value".
 
-        An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
+        It names a further condition that x must satisfy, such as ", and {name} is not 0". {name} stands for
+        the second curve or theory line.
         """
         return ""
 
@@ -323,8 +324,8 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 def name_of(view: View) -> str:
     """Return the name of a picture's quantity in messages about claims.
 
-    It is the name of the measure. If the picture shows the x positions at which the measure reaches a
-    threshold or an extreme value, it is the label of the y-axis.
+    Usually, the result is the name of the measure. A picture may instead show the x positions at which its
+    measure reaches a threshold or an extreme value. In this case, the result is the label of the y-axis.
     """
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
@@ -377,8 +378,8 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Return the curve or theory line to compare with: its name, and a function for its values.
 
-    The function for the values interpolates linearly at the x positions of `curve`. Its argument summarises a
-    curve or line over replicas; `whole`, for example, uses all replicas.
+    The function takes a second function, such as `whole`, which returns the y values of a curve or line, over
+    all or some replicas. The first function interpolates these values linearly at the x positions of `curve`.
     """
     try:
         line = line_of(view, name, curve.name)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
-    """A heat map is below `at_value` where a theory line is below a level, and above `at_value` elsewhere.
+    """A heat map is below `at_value` where a theory line is below its level, and above `at_value` elsewhere.
 
-    The level is that of the contour of this theory line in the picture.
+    The theory line has a value in each cell. Its level is the level of its contour in the picture.
 
-    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below the level. At
-    least the share `share` of the cells must satisfy the claim. Cells in which the line equals the level do
+    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below its level. At
+    least the share `share` of the cells must satisfy the claim. Cells in which the line equals its level do
     not count. A cell without a value does not satisfy the claim.
     """
 

@@ -127,7 +127,11 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest_point(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return None if the curve has no theory line, or no evaluation points."""
+        """Return the evaluation point at which the curve is farthest on the wrong side of its theory line.
+
+        If no point is on the wrong side, up to the tolerance, return the point farthest from the line. Return
+        None if the curve has no theory line, or no evaluation points.
+        """
         try:
             line = line_of(view, self.kind_of_line, curve.name)
         except KeyError:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second curve at the x position `at`. Without `at`, it is nowhere above it.
+    """At x = `at`, a curve is below a second curve. Without `at`, it is nowhere above the second curve.
 
-    A curve that is above only by rounding counts as not above.
+    Without `at`, a difference within rounding does not count as above.
     """
 
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'

@@ -33,8 +33,8 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         """Return a sentence that says from which x on each curve stays below the number in the claim.
 
         The sentence first names the curves that stay below the number from x = `at` on, or from a smaller x
-        on. The sentence is empty if the claim's curve is not among these curves, or if x is not a clock of
-        the run.
+        on. The sentence is empty if the claim's curve is not among these curves. It is also empty if x is not
+        the training progress, such as the number k of examples.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]

@@ -70,9 +70,10 @@ class CompiledCode(NamedTuple):
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write the note, which lists the compiled files `cached`.
+        """Write the note: a JSON file that lists the compiled files `cached`.
 
-        Write nothing if a file is missing, or if an up-to-date note exists.
+        The note tells `is_there`, also in other processes, that the code is compiled. Write nothing if a file
+        is missing, or if an up-to-date note exists.
         """
         if self in _noted:
             return

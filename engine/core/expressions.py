@@ -121,8 +121,8 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
     and numbers of more than MOST_BITS are floats.
 
     An expression may contain π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and
-    products without a sign, as in 2d or 3(n − 1). ^ has the highest precedence and is right-associative. A
-    product without a sign after / or ^, as in 1/2d, is ambiguous and is refused.
+    products without a sign, as in 2d or 3(n − 1). ^ has the highest precedence and is right-associative. If a
+    product without a sign follows / or ^, as in 1/2d, the expression is ambiguous and is refused.
 
     Raises: BadExpression, also if there is no finite real value.
     """
@@ -338,9 +338,9 @@ class _Parser:
                 return value
 
     def _parse_signed_factor(self) -> tuple[Any, bool]:
-        """Return the value of a factor with its sign, and whether the factor ends in an exponent.
+        """Return the value of a factor with its minus signs, and whether the factor ends in an exponent.
 
-        After an exponent, a product without a sign would be ambiguous.
+        After an exponent, a product without the sign * would be ambiguous.
         """
         if self._take_sign("-"):
             with self._nested_level():

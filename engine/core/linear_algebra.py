@@ -38,7 +38,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
     If blocks overlap, the limit ends with the last block. If `rows`, the number of rows of the matrices, is
     less than SMALL, the number of threads is not limited. For matrices of up to a thousand rows, several
-    threads mostly wait for each other. If other programs run, several threads take ten times as long.
+    threads mostly wait for each other. They wait even longer if other programs run.
     """
     global _inside
     if rows < SMALL:

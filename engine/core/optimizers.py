@@ -79,8 +79,8 @@ SET_BY_PROGRAM = frozenset(
 def entry(name: str, library: str) -> str:
     """Return an optimizer's name with its package, such as `torch.SGD`, without importing the package.
 
-    For an optimizer of a library, `qualified` returns the same. One that a user registered has the prefix
-    `registered`; no table of optimizers, such as REFUSED, contains this name.
+    For an optimizer of a library, `qualified` returns the same name. For an optimizer that a user registered,
+    the name begins with `registered.`. Tables of optimizers, such as REFUSED, contain no such names.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
@@ -252,7 +252,11 @@ def make_optimizer(
 
 
 def _parameter_groups(name: str, parameters: list[Any]) -> list[Any]:
-    """Group all parameters, only matrices, or matrices and biases separately, as the optimizer needs."""
+    """Return parameters in the form that the optimizer `name` needs.
+
+    Optimizers in MATRICES_ONLY get no biases. Those in MATRICES_APART get one group of matrices and one of
+    biases. All others get the parameters as they are.
+    """
     if not any(isinstance(group, dict) for group in parameters):
         parts = _groups_by_dimension(name, parameters)
         return [part for part in parts if part["params"]] if len(parts) > 1 else parts[0]["params"]

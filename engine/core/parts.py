@@ -119,8 +119,8 @@ and sparse nets; coordinate-wise and sign rules; spectral and second-order rules
 class BadInput(ValueError):
     """Error: the user's input is invalid.
 
-    The message is one line: where the fault is, what it is, and a remedy. Both arguments may quote raw input.
-    The class escapes and shortens them, so that they can be printed anywhere.
+    The message is one line: where the fault is, what it is, and a remedy. `where` and `fault` may quote raw
+    input. The class escapes and shortens both texts, so that they can be printed anywhere.
     """
 
     def __init__(self, where: str, fault: str) -> None:
@@ -220,8 +220,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         """Reset inherited properties in `declares` that may no longer be true for a subclass.
 
         Theorems rely on these properties. A property may depend on any method or constant of a base class. If
-        a subclass replaces one of these, each inherited property in `declares` gets the default of the
-        family. Properties that the subclass sets itself stay. A subclass that replaces only defaults of
+        a subclass replaces a method or a constant, each inherited property in `declares` gets the default of
+        the family. Properties that the subclass sets itself stay. A subclass that replaces only defaults of
         fields, or only properties in `declares`, resets nothing.
         """
         super().__init_subclass__()

@@ -29,7 +29,7 @@ Usual paths and lists of choices are shorter.
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return a message about the first character of a text that is not allowed; "" if all are allowed."""
+    """Return a message about the first forbidden character of `text`, or "" if no character is forbidden."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _is_refused(letter)), None)

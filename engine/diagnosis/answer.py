@@ -182,8 +182,8 @@ def _factor_with_interval(interval: ConfidenceInterval) -> str:
 def _saved_examples_in_words(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     """Return a sentence that says how many examples the better learner of a pair saves.
 
-    It compares how many examples both learners need for the same loss. `place` is the index of the number of
-    examples at which the pair is judged.
+    The sentence compares how many examples both learners need for the same loss. The pair is judged at
+    `diagnosis.plan.sizes[place]` examples.
     """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])

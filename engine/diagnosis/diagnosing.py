@@ -112,8 +112,8 @@ def _without_warnings_of_libraries() -> Iterator[None]:
     """Drop the warnings of installed libraries inside the block, in all threads.
 
     When scikit-learn tries several penalties, it warns about each fit that does not converge. A warning
-    filter would not last, because scikit-learn resets the process's filters, from both threads that fit
-    learners. Therefore, this context replaces the function that shows warnings.
+    filter would not last. Several threads fit learners, and in each of them, scikit-learn resets the filters
+    of the whole process. Therefore, this context replaces the function that shows warnings.
     """
     with warnings.catch_warnings():
         show = warnings.showwarning

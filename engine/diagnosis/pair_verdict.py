@@ -69,9 +69,9 @@ class PairLosses(NamedTuple):
 class PairVerdict(NamedTuple):
     """Verdict on a pair of learners, and the intervals that decide it.
 
-    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. The intervals
-    are for logarithms of ratios of two losses. A positive logarithm means that the loss in the numerator is
-    larger.
+    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. Each interval
+    is for the logarithm of a ratio of two losses, which the field's docstring names. A positive logarithm
+    means that the loss in the numerator is larger.
     """
 
     word: Word

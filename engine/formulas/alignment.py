@@ -61,20 +61,21 @@ def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return the alignment of a function f under all sign flips of its n bits: max_S f̂(S)².
+    """Return the alignment C(f, G) for the group G of all sign flips of n bits: max_S f̂(S)².
 
-    The formula holds because each parity spans a space that is invariant under sign flips. `rows` [2ⁿ, n] are
-    the points of the cube, and `labels` [2ⁿ] are the values of f.
+    `coefficients` defines f̂(S) for sets S of bits. The formula holds because each parity spans a space that
+    is invariant under sign flips. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values
+    of f.
     """
     return float(np.square(coefficients(rows, labels)).max())
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
-    """Return the alignment of a function f under all permutations of its n bits.
+    """Return the alignment C(f, G) for the group G of all permutations of n bits.
 
-    It is the largest eigenvalue of the matrix of inner products between all different images f(gx), divided
-    by their number. The result is NaN for more than MOST_IMAGES images. `rows` [2ⁿ, n] are the points of the
-    cube, and `labels` [2ⁿ] are the values of f.
+    Let f_1 … f_m be the different images f(gx), scaled so that E f_i² = 1. The alignment is 1/m times the
+    largest eigenvalue of the matrix with the entries E f_i f_j. The result is NaN for more than MOST_IMAGES
+    images. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f.
     """
     bits = rows.shape[1]
     first = _sorted_labels(rows, labels) / math.sqrt(np.square(labels).mean())

@@ -81,9 +81,9 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
     S is the largest eigenvalue of the Hessian of the loss (z − y)² on one example, and the symbols are those
     of `recursion`. To derive S, let p = (h + v)/√2 and m = (h − v)/√2. Here h_i = u_i·x/‖x‖ for the first
     layer's weights u_i, and v are the second layer's weights. In these coordinates, the Hessian of z is √q
-    times the identity on p, and −√q times the identity on m. The top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in
-    the plane of two components of ∇z: in p and in m. These components have the squared lengths (λ ± 2√q z)/2.
-    If the error is 0, S = 2λ.
+    times the identity on p, and −√q times the identity on m. The gradient is ∇z = (√q p, −√q m). The top
+    eigenvector of 2(∇z∇zᵀ + r∇²z) is a linear combination of (p, 0) and (0, m). The squared lengths of √q p
+    and √q m are (λ ± 2√q z)/2. If the error is 0, S = 2λ.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -108,9 +108,9 @@ def landing(product: float) -> Landing:
     The label is y = 0, and the number m of hidden units goes to infinity. γ is the learning rate for the loss
     ½z², and λ₀ = ‖∇z‖² at the start. Let s = γ²qz² and κ = γλ, where λ = ‖∇z‖² changes during training, and q
     is defined in `recursion`. A step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4). For a product between 2 and 4,
-    s grows from nearly 0 by a factor (κ − 1)² per step. The final state depends slightly on the phase of this
-    growth, by less than about 1e-3, so the mean over phases is returned. For products of 4 and more, the
-    result is NaN.
+    s grows from nearly 0 by a factor (κ − 1)² per step. The final state varies by less than about 1e-3 if the
+    first s is multiplied by up to (κ − 1)². So the mean over PHASES such starts is returned. For products of
+    4 and more, the result is NaN.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

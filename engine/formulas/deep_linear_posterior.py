@@ -78,11 +78,12 @@ class Posterior(NamedTuple):
 def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
     """Return the posterior of a deep linear net with d inputs, given `count` independent noiseless examples.
 
-    The shortest θ with predictions θᵀx that fit the examples has the length `norm`. Given the examples, the
-    density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the prior density, P = `count`,
-    and m = d − P. R is the length of θ, and t is the length of its component orthogonal to the examples. q(x)
-    e^(cx) is computed by an inverse Fourier transform: the integral of E R^z over complex z with real part c.
-    The number c is the saddle point of the integrand. The formula requires m ≥ 2.
+    The net's predictions are linear, with the weights θ. The shortest θ that fits the examples has the length
+    `norm`. R is the length of θ, and t is the length of its component orthogonal to the examples. Given the
+    examples, the density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x). Here q is the prior density
+    of x, P = `count`, and m = d − P. q(x) e^(cx) is computed by an inverse Fourier transform: the integral of
+    E R^z over complex z with real part c. The number c is the saddle point of the integrand. The formula
+    requires m ≥ 2.
     """
     free = d - count
     if free < 2:
@@ -121,7 +122,8 @@ def _saddle_point(prior: DeepPrior, d: int, count: int, norm: float) -> float:
     """Return the saddle point c of the integrand in `posterior`, found by bisection.
 
     The integrand is the product of q(x) e^(cx) and (t/R)^(m−2) R^(−P) e^(−cx), with x = ln R and the letters
-    of `posterior`. At the saddle point c, the second factor has its maximum at the mean of the first factor.
+    of `posterior`. Divided by its integral, the first factor is a density. At the saddle point c, the mean of
+    this density is the x at which the second factor is largest.
     """
     if norm == 0:
         return -float(count)

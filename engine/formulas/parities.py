@@ -112,10 +112,10 @@ class SignProducts:
 
     Every product has one sign from each list. It is represented by a vector over F₂ that has a 1 for each of
     its signs. The value of a product is known if its vector is a sum of the vectors of observed products. The
-    object stores one assignment of values to all signs that has the observed products. It also stores a basis
-    of the space of vectors that are orthogonal to the vectors of all observed products. The code of a sign
-    consists of the entries of the basis vectors for this sign. A product is known if the codes of its signs
-    add up to 0.
+    object stores a value of each sign, such that the observed products have their observed values. It also
+    stores a basis of the space of vectors that are orthogonal to the vectors of all observed products. The
+    code of a sign consists of the entries of the basis vectors for this sign. A product is known if the codes
+    of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:

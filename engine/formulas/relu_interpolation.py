@@ -16,7 +16,10 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """Net of ReLU units that minimises the mean squared error plus λR, with the cost R of the module."""
+    """Net of ReLU units that minimises the mean squared error plus λR.
+
+    The docstring of the module defines the cost R.
+    """
 
     objective: float
     norm: float

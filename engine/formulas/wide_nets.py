@@ -130,9 +130,9 @@ def spread(transfer: Transfer) -> float:
 def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
     """Return the relative variance Var V_l/(E V_l)² over random starts, for hidden layers l = 1 … L, [L].
 
-    V_l is the variance of the signals of layer l + 1 over draws of the weights of layer l + 1 alone. The
-    result is exact at every width, for positively homogeneous σ without biases. In such nets, each layer
-    multiplies V by an independent factor.
+    V_l is C_w times the mean of σ(z)² over the units of layer l. Given these units' signals z, V_l is the
+    variance of the signals of layer l + 1. The result is exact at every width, for positively homogeneous σ
+    without biases. In such nets, each layer multiplies V by an independent factor.
     """
     factors = 1 + spread(transfer) / np.asarray(widths, float)
     return np.asarray(np.cumprod(factors) - 1)
@@ -147,8 +147,8 @@ def first_order_variances(
 ) -> Floats:
     """Return the relative variance Var V_l/(E V_l)² over random starts, to first order in 1/n, [L].
 
-    V_l is the variance of the signals of layer l + 1 over draws of that layer's weights, given layer l = 1 …
-    L.
+    V_l is C_w times the mean of σ(z)² over the units of layer l. Given these units' signals z, C_b + V_l is
+    the variance of the signals of layer l + 1.
 
     Args:
         transfer: σ.

@@ -188,7 +188,7 @@ class Curvature:
 
     @cached_property
     def _layered_products(self) -> LayeredProducts | None:
-        """Products computed layer by layer, or None if the architecture does not allow this."""
+        """Object that multiplies Hessians by vectors, or None if the architecture has no such object."""
         if not has_layered_products(self._architecture, self._tensors):
             return None
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
@@ -291,8 +291,9 @@ def largest_near(
     """Return the largest eigenvalue of every net's Hessian, as `largest` does, and eigenvectors.
 
     Lanczos starts near the vectors `near` [N, P], such as eigenvectors of the same nets a few training steps
-    ago. It then needs about half of the products. The eigenvectors [N, P] are None if they were not computed.
-    In the returned eigenvectors and in `near`, a row of zeros means that the net has no vector.
+    ago. It then needs about half of the products. The eigenvectors [N, P] are None for nets of at most EXACT
+    parameters, and for nets that are too large for a joint iteration. In the returned eigenvectors and in
+    `near`, a row of zeros means that the net has no vector.
     """
     if curvature.size <= EXACT:
         return _largest_of_matrices(curvature.matrices().double()), None
@@ -444,8 +445,9 @@ def _kernel_batches(
 
     The kernels are in float64. J_l is the derivative of the predictions with respect to tensor l. `speeds`
     maps the name of each trained tensor to its factor s_l. The architecture must be `layered`, with K
-    outputs. Predictions of n instances are ordered output by output. For a layer z = W_l a, J_l J_lᵀ = Σ_u
-    (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
+    outputs. Predictions of n instances are ordered output by output. Let D_u [K·n] be the derivatives of the
+    predictions with respect to the signal z_u of unit u, where z = W_l a. With the rows a of all instances in
+    A, J_l J_lᵀ = (Σ_u D_u D_uᵀ) ⊙ A Aᵀ. The matrix A Aᵀ is repeated for each pair of outputs.
     """
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}

@@ -22,7 +22,7 @@ SlopeChanges = Callable[["torch.Tensor"], "torch.Tensor"]
 
 
 def has_layered_products(architecture: Architecture, tensors: Params) -> bool:
-    """Return whether `LayeredProducts` applies: predictions use only the trained tensors, in layers."""
+    """Return whether `LayeredProducts` applies: to fully connected nets, all of whose tensors are trained."""
     structure = architecture.structure()
     is_layered = structure.affine and structure.layered and structure.hidden_layers is not None
     return is_layered and tensors.keys() == set(architecture.layers)
@@ -31,8 +31,8 @@ def has_layered_products(architecture: Architecture, tensors: Params) -> bool:
 class LayeredProducts:
     """Products ∇²L v for M nets with layers z_l = W_l a_{l−1} + b_l and a_l = σ(z_l).
 
-    R denotes the derivative along v, whose parts are V_l and c_l. Let g_l = ∂L/∂z_l and e_l = W_{l+1}ᵀ
-    g_{l+1}, so that g_l = σ′(z_l) e_l. Then
+    R denotes the derivative along v. V_l and c_l are the parts of v for W_l and b_l. Let g_l = ∂L/∂z_l and
+    e_l = W_{l+1}ᵀ g_{l+1}, so that g_l = σ′(z_l) e_l. Then
 
         Rz_l = V_l a_{l−1} + W_l Ra_{l−1} + c_l,  Ra_l = σ′(z_l) Rz_l,
         Rg_l = σ′(z_l) (V_{l+1}ᵀ g_{l+1} + W_{l+1}ᵀ Rg_{l+1}) + σ″(z_l) e_l Rz_l,

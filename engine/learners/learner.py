@@ -74,7 +74,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
 
 class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
-    """Factor ½(1 + cos πt/T) of the learning rate up to step T, which falls from 1 to 0. After T, it is 0."""
+    """Factor ½(1 + cos πt/T) of the learning rate at steps t ≤ T: it falls from 1 to 0. After T, it is 0."""
 
     steps: Steps
 
@@ -154,7 +154,7 @@ def drawn(stream: Stream, like: Params) -> Params:
 
 
 class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Gradient clipping: by the Euclidean norm of all entries together, or of each entry alone.
+    """Gradient clipping: limits the norm of the gradient, or the absolute value of each entry.
 
     Rotations of the instances do not change the norm, but they change single entries. Source:
     theory/symmetry#habits.

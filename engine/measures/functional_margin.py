@@ -17,9 +17,8 @@ class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
 
     Labels must be ±1. The margin is positive once all examples are classified correctly, and has no value
     before the first example. Training on losses with exponential tails increases the margin without bound.
-    The margin measures the progress of training. The weights' direction w/‖w‖ approaches a limit, at a
-    distance of order 1/margin. Unit: that of a prediction. Source: LL20;
-    theory/implicit-bias#optimisation-geometry.
+    The margin measures the progress of training: for f(x) = wᵀx, the distance of w/‖w‖ from its limit is of
+    order 1/margin. Unit: that of a prediction. Source: LL20; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "min y·f(x)"

@@ -12,8 +12,9 @@ from engine.measures import Measure, MeasureNeeds, Probe
 class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
     """1 − cos(θ, −∇L) for all parameters θ: 0 if θ is a stationary point of the margin problem.
 
-    The margin problem is min ‖θ‖² with y_j f(θ, x_j) ≥ 1. It belongs to losses with an exponential tail and
-    nets f that are homogeneous in θ. At a stationary point, θ is a combination, with coefficients ≥ 0, of the
+    The margin problem is min ‖θ‖² with y_j f(θ, x_j) ≥ 1. Suppose that the loss has an exponential tail, that
+    f is homogeneous in θ, and that training has reached a small loss. Then gradient flow turns θ towards the
+    directions of stationary points. At a stationary point, θ is a combination, with coefficients ≥ 0, of the
     gradients of those margins y_j f(θ, x_j) that are smallest. L is the training loss over the rows seen. The
     direction of ∇L is computed from ∇ ln L = ∇L/L. The measure has no value if the gradient is 0. Averaged
     over nets. Unit: none. Source: LL20; theory/implicit-bias#optimisation-geometry.

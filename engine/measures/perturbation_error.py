@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖: distance of a quadratic model's parameters θ from a predicted limit.
 
-    The model's predictions are linear in θ, with the features Φ, plus a quadratic term ε/2 θᵀΨθ. The
-    difference is projected onto the span of Φ or onto its orthogonal complement, or is measured in the
-    features. θ^F = Φ(ΦᵀΦ)⁻¹y is the limit of gradient flow on the square loss of all rows for ε = 0. The
-    correction εθ^I is the term of first order in ε. The component of θ^I in the span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α
+    The model's predictions are linear in θ, with the features Φ, plus a quadratic term ε/2 θᵀΨθ. For `span`,
+    the distance is measured in the span of Φ, and for `off-span`, in the orthogonal complement of the span.
+    θ^F = Φ(ΦᵀΦ)⁻¹y is the limit of gradient flow on the square loss of all rows for ε = 0. The correction
+    εθ^I is the term of first order in ε. The component of θ^I in the span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α
     θ^FᵀΨ_αθ^F, where α numbers the rows. The component orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t)
     dt. Here P_⊥ projects onto the orthogonal complement of the span. For ε = 0, θ^F_t is the gradient flow,
     and r_α(t) is its error on row α. For `features`, the error is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖. The change

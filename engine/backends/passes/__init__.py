@@ -15,6 +15,6 @@ SOURCES = (Path(__file__).with_name("kernels.py"),)
 
 
 def code_of(learner: Learner, dtype: str) -> CompiledCode:
-    """Return the compiled loops that train learners of this sort, with numbers of the type `dtype`."""
+    """Return the compiled loops for the kinds of the learner's rule and architecture, in the type `dtype`."""
     architecture, update = learner.trained
     return CompiledCode(f"passes-{update.kind}-{architecture.kind}-{dtype}", SOURCES)

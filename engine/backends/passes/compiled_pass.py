@@ -38,14 +38,14 @@ COUNT = 8
 
 
 class Reached(NamedTuple):
-    """State after a training example: losses, weights, and right minus wrong predictions."""
+    """Losses, weights and counts of right predictions after a training example."""
 
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
     first_weights: torch.Tensor | None = None
     """Weights [V, d] of the V variants, in the first replica and for the first target. None if not stored."""
     right: torch.Tensor | None = None
-    """Number of right minus wrong predictions [B], or None if they are not counted."""
+    """Number of right minus number of wrong predictions of all rows, [B]. None if they are not counted."""
 
 
 class CompiledPass:
@@ -161,7 +161,7 @@ class CompiledPass:
     def _learn_in_threads(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
         """Train all weight vectors on the examples, divided among threads.
 
-        `passes` is the amount of work, in units of one example.
+        `passes` is the work for each weight vector, in units of the training on one example.
         """
         # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS
@@ -195,12 +195,15 @@ class CompiledPass:
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number of right minus wrong predictions of every model, [B]."""
+        """Return the number of right minus the number of wrong predictions of every model, [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _transformed_labels(self) -> NDArray[np.int8]:
-        """Return the signs of the labels xᵀw* of all rows x, [R, targets, d], in the order of `transform`."""
+        """Return the signs of the labels xᵀw* of all rows x, [R, targets, d].
+
+        The rows are in the order in which `transform`, in kernels.py, writes the products with them.
+        """
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
         assert self._data.w_star is not None, "only labels that are xᵀw* are served"
@@ -258,8 +261,8 @@ class CompiledLearner:
     def learn(self, k: int) -> Iterable[None]:
         """Advance to the state after example number k.
 
-        If the model has not been trained on this example, train ahead, up to the next evaluation that needs
-        more than the losses.
+        If the model has not been trained on this example, train on it and on the examples after it. Stop at
+        the next evaluation that needs more than the losses, or after `at_once` examples.
         """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)

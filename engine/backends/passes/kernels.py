@@ -27,8 +27,8 @@ class Members(NamedTuple):
     """Weight vectors w = a − b, or w = a, in training: B vectors for each of R replicas.
 
     If w = u² − v² (a `MultiplicativeStep` of power 2), then a = u² and b = v², and factors are squared, too.
-    The few entries with w* ≠ 0 are stored in `apart`, and `halves` has 0 in their place. All other entries of
-    w equal their errors w − w*, so that no rounding error arises from a difference.
+    The few entries with w* ≠ 0 are stored in `apart`, and `halves` has 0 in their place. At all other
+    entries, w* is 0, so w is itself the error w − w*. So no rounding error arises from computing w − w*.
     """
 
     halves: Array
@@ -130,7 +130,8 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
     """Compute rows of a Sylvester matrix, each times a given sign ±1. Write them to `signs`, int8 [R, K, d].
 
     `numbers` and `row_signs` [R, K] are the indices and signs of the rows. Entry i of row h is
-    (−1)^popcount(h & i). So the 2^j entries from index 2^j on are the first 2^j entries times one sign.
+    (−1)^popcount(h & i). If bit j of h is 0, entries 2^j to 2^(j+1) − 1 repeat all entries before them. If
+    bit j is 1, they repeat those entries with the opposite sign.
     """
     for r in range(signs.shape[0]):
         for k in range(signs.shape[1]):
@@ -285,8 +286,8 @@ def butterflies(x: Array, least: int) -> None:
 def transform(x: Array, turned: Array) -> None:
     """Compute the products of x [d] with all rows of the Sylvester matrix, and write them to `turned` [d].
 
-    The array x is overwritten. For d < LOW², the product with row h is at index h. Otherwise, it is at index
-    (h mod LOW) · d/LOW + ⌊h/LOW⌋.
+    The array x is overwritten. For d < LOW² with the constant LOW of this file, the product with row h is at
+    index h. For larger d, the product with row h is at index (h mod LOW) · d/LOW + ⌊h/LOW⌋.
     """
     d = len(x)
     if d < LOW * LOW:
@@ -317,7 +318,8 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
     """Store the weights of one batch member after `after` examples, and count its right predictions.
 
-    Do each of the two only if `records` has an index for it.
+    Store the weights only if `records.slots[after]` is not −1, and only in the first replica for the first
+    target. Count only if `records.counted[after]` is not −1.
     """
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]
