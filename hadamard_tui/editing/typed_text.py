@@ -129,7 +129,7 @@ def _parts_between_commas(text: str) -> Iterator[str]:
 
 
 def _toml_value(text: str) -> Any:
-    """Return the value that a text has in TOML, else as a number, else the text itself."""
+    """Parse a text as a TOML value or else as a number. Return any other text unchanged."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -177,8 +177,8 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
     """Return the next values above or below `value`, the nearest first; none if `value` is not a number.
 
-    Steps of whole numbers include the powers of two. In an expression such as 1/(2d), only the leading factor
-    changes, so that the variables remain.
+    For a whole number, powers of two are among the next values. In an expression such as 1/(2d), only the
+    leading factor changes, so that the variables remain.
     """
     if isinstance(value, str):
         return (

@@ -356,7 +356,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._schedule_frame(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Restart the measurement of the time between frames, which must not include the rest."""
+        """After a rest, in which no frames are drawn, restart the measurement of the time between frames.
+
+        Without the restart, the rest would count as time between two frames.
+        """
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()

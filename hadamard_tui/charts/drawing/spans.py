@@ -294,7 +294,8 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each point of a series is above the chart, and whether it is below the chart.
 
-    On a linear axis, no point counts as below, because only rounding errors lie below the lower limit.
+    The lower limit of a linear axis is at most the smallest value, apart from rounding errors. So on a linear
+    axis, no point counts as below the chart.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)

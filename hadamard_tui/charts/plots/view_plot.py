@@ -221,9 +221,10 @@ def _curve_or_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _excluded_region(look: Look) -> list[Series]:
-    """Return the region below the proved lower bounds of all learners to which such bounds apply.
+    """Return a region that no curve of a learner with proved lower bounds can enter.
 
-    The curves of these learners cannot lie in this region.
+    The region lies below the bounds of all these learners. Of several bounds on one learner, the highest
+    counts.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
     is no region.
@@ -413,8 +414,9 @@ def upright(series: Series, axes: Axes) -> Series:
 def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
     """Return the marks of a picture without duplicates.
 
-    Marks with equal coordinates become one mark. Its name consists of the first comma-separated parts, if all
-    names share them. Otherwise, all these marks are kept.
+    Marks with equal coordinates become one mark. The names of marks are parts separated by commas. The name
+    of the new mark consists of the parts with which all names of the equal marks begin. If the names share no
+    first part, all these marks are kept.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
