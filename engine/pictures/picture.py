@@ -372,7 +372,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures that are needed for every single replica."""
+        """Names of the measures whose values in every single replica the picture needs."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)
