@@ -271,7 +271,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
         """Return slices that select at most `columns` columns and `rows` rows around the point `place`.
 
-        Near a border of the map, the point is not in their middle.
+        Near a border of the map, the point is not in the middle of the selected columns or rows.
         """
         return _window_around(self.x, place[0], columns), _window_around(self.y, place[1], rows)
 

@@ -75,7 +75,8 @@ def _item_text(value: Any, digits: int | None) -> str:
 def value_of(field: Field, text: str) -> Any:
     """Return the value of a text that was typed into a field.
 
-    If a field of numbers has other text, return the text: it may be an expression, which is checked later.
+    In a field of numbers, a text that is not a number is returned unchanged, because it may be an expression.
+    Expressions are checked later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -228,7 +229,7 @@ def _following_factors(text: str, up: bool) -> list[float]:
 
 
 def _scaled_expression(text: str, factor: float) -> str:
-    """Return an expression with another leading factor: for `factor` = 4, 2/d becomes 4/d."""
+    """Replace the leading factor of an expression by `factor`, such as 2/d by 4/d for `factor` = 4."""
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"

@@ -177,8 +177,8 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
     Args:
         curves: the visible values of each curve, all of them finite.
-        rounding: largest rounding error of a value whose exact value is 0, divided by the largest of all
-            values.
+        rounding: largest computed value that may stand for an exact 0, as a fraction of the largest value of
+            all curves.
     """
     above = [y[y > 0] for y in curves]
     values = np.sort(np.concatenate([*above, np.empty(0)]))

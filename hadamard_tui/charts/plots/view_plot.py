@@ -175,10 +175,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _curves_without_copies(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, without copies of a reference learner for each value of the sweep axes.
+    """Return the curves to draw, without equal curves of a reference learner.
 
-    A reference learner is drawn like a theory line. If its curves are equal, one is drawn, with the learner's
-    name.
+    A reference learner has a curve for each point of a sweep. If these curves are equal as far as they go,
+    only the longest is drawn, with the learner's name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
