@@ -144,7 +144,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
-        learns: names of further learners that learn the target of this stop, as a phrase.
+        learns: text that names learners outside the preset that also learn the target of this stop.
         break_: change that breaks the theorem of the stop. If it is missing and `set` is empty, the stop
             takes the change that a built-in talk lists for the preset.
     """

@@ -18,9 +18,9 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     parameters of a net, and S is averaged over nets. If a net has several outputs, L is the sum of their
     losses. An L2 penalty λ adds λ to S. The measure has no value before the first example. For up to 100
     parameters, S is computed from all eigenvalues of the Hessian. For more parameters, the Lanczos method
-    computes S from products ∇²L v, up to residuals of 10⁻³ S. The method starts near the eigenvectors of the
-    previous evaluation point. Unit: that of a loss over a squared parameter. Source: Cohen et al. 2021;
-    theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability.
+    computes S and its unit eigenvector v, until ‖∇²L v − S v‖ ≤ 10⁻³ S. The method starts near the
+    eigenvectors of the previous evaluation point. Unit: that of a loss over a squared parameter. Source:
+    Cohen et al. 2021; theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability.
     """
 
     label: ClassVar[str] = "sharpness"

@@ -31,8 +31,9 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
     the sum of f̂(S)² over all S of size k. On the sphere in d ≥ 3 dimensions, the group is the rotations, and
     the labels are xᵀw* or their signs. Then C = max_k W_k/dim H_k, where W_k is E f_k² for the component f_k
     of f in the spherical harmonics H_k of degree k. C depends on the problem alone, and is the same for every
-    learner at any time. If a learner is invariant under the group, C limits the correlation of f with the
-    learner's noisy gradients. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
+    learner at any time. Suppose that the group does not change the distribution of a net's start. Let ∇ŷ be
+    the gradient of the net's first prediction. Then E‖E_x f∇ŷ‖² ≤ C·E E_x‖∇ŷ‖², where E is the mean over
+    starts. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "alignment of the target"
@@ -62,7 +63,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _unmet_condition(problem: Problem) -> str | None:
-    """Return None if there is a formula for rotations; otherwise, return the violated condition."""
+    """Return the condition of the formula for rotations that the problem violates, or None."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3

@@ -37,8 +37,9 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the theory line (curve that theory predicts) to compare a curve with at x, or None.
 
-    It is the strongest lower bound on the curve at x. If no lower bound has a value at x, it is the theory
-    line whose direction comes first in EXACTNESS. The two edges of a band are left out.
+    It is the strongest lower bound on the curve at x. If no lower bound has a value at x, it is a theory line
+    of another direction, such as an upper bound. EXACTNESS lists these directions; the first one is
+    preferred. The two edges of a band are left out.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -106,10 +107,10 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     Only the x positions before any replica diverges are compared.
 
     A bound on every run is broken if the curve violates it by more than `rounding` times the curve's first
-    value. A bound on the expectation is judged only with ENOUGH replicas or more. It is broken if their mean
-    violates it by so many standard errors that Student's t exceeds this number with a probability below
-    UNLIKELY. If rare values that no replica happens to have could explain the deviation, the result is
-    undecided; see `unseen`.
+    value. A bound on the expectation is judged only with ENOUGH replicas or more. Suppose that the mean over
+    replicas violates the bound by t standard errors. The bound is broken if Student's distribution exceeds t
+    with a probability below UNLIKELY. If rare values that no replica happens to have could explain the
+    deviation, the result is undecided; see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):

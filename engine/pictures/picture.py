@@ -44,8 +44,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Description of a reading: how one number is read from measured values along a dimension.
 
     `over` names the dimension: `record` (the progress of training), a sweep axis, an index of the measure, or
-    the `rate` if a learner tries several rates. Over rates, `take = "min"` takes the value at the best rate.
-    Below, a place is a coordinate along the dimension, such as a number of examples.
+    the `rate` if a learner tries several rates. Over rates, `take = "min"` reads the least value of all
+    rates, separately for every replica and x. Below, a place is a coordinate along the dimension, such as a
+    number of examples.
 
     `take` reads the last, first, largest or least value of the measure along the dimension, or their mean.
     `first_below` and `first_above` read the first place at which the measure is below or above a threshold.
@@ -203,8 +204,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     of the measure, the `rate` if a learner tries several rates, or the mean over replicas of a measure that
     is a single number (loss, functional_margin …). Every learner has a curve. If `curves` names sweep axes,
     every learner has one curve for each of their values. `at` fixes the value of another dimension, and
-    `read` reduces a dimension to one number. If neither `at` nor `read` concerns the evaluation points, the
-    last evaluation point is shown.
+    `read` reduces a dimension to one number. If x contains no clock and no measure, the value at the last
+    evaluation point is shown, unless `at` or `read` selects another.
 
     The measured values go through these steps, in this order. `at` selects values. `running` replaces each
     value by a statistic of all evaluation points so far. `times` multiplies by a factor. `read` reduces a
@@ -372,7 +373,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures that are needed for every single replica."""
+        """Names of the measures whose values in every single replica the picture needs."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)

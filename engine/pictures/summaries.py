@@ -18,8 +18,8 @@ def summaries_agree(line: str | None, curve: str) -> bool:
 
     `line` and `curve` are the two summaries, such as "mean". A line about the geometric mean or about a
     spread describes only curves of the same summary. No other line describes a spread. A line about the mean
-    describes the mean, "first", "max" and "min". A line about the median describes the summaries in TYPICAL,
-    "first", "max" and "min". A line about every summary (None) describes every summary except a spread.
+    describes the mean, "first", "max" and "min". A line about the median describes "first", "max", "min", and
+    the summaries in TYPICAL. A line about every summary (None) describes every summary except a spread.
     """
     if line == "geometric" or line in SPREADS or curve in SPREADS:
         return line == curve

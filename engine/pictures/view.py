@@ -166,7 +166,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """Whether no replica is missing from the curve's summary, at every x position [N]."""
+        """For each x position [N], whether the curve's summary there includes all replicas."""
         return np.asarray(self.lost == 0)
 
 
@@ -470,7 +470,9 @@ def known_places(view: View) -> Floats:
 
 
 def line_of(view: View, kind: str, curve: str) -> LineView:
-    """Return the theory line with the name `kind`, or else the line of this kind for the curve named `curve`.
+    """Return a theory line of a curve, given the name of the curve.
+
+    `kind` is the kind of the theory line, or its full name. With a full name, the curve does not matter.
 
     Raises: KeyError.
     """
@@ -492,8 +494,8 @@ def heat_of(view: View, learner_name: str) -> HeatView:
 def negligible(view: View) -> float:
     """Return the size up to which values of this view count as 0.
 
-    The measure specifies this value, unless the picture multiplies or divides the measure; then it is 0. If
-    no curve exceeds QUIET in size, the result is at least QUIET.
+    This size is specified by the measure. If the picture multiplies or divides the measure, the size is 0. If
+    no curve exceeds QUIET in absolute value, the size is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0

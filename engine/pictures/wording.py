@@ -59,8 +59,9 @@ def line_name(view: View, line: LineView) -> str:
 def line_in_brief(view: View, line: LineView) -> str:
     """Return the formula or the name of a theory line, whichever is shorter.
 
-    The formula is used only if it describes the line fully as it is drawn. If the picture changes the
-    measure, or if the line belongs to one curve or to one value of a sweep axis, the name is used.
+    The formula is used only if it describes the line fully as it is drawn. It does not if the line belongs to
+    one curve or to one value of a sweep axis. Nor does it if the picture shows a function of the measure,
+    such as a ratio.
     """
     name = line_name(view, line)
     says_all = view.quantity.as_measured and not (line.curve or line.apart)

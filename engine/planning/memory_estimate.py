@@ -119,11 +119,10 @@ def _bytes_to_train(planned: LearnerPlan) -> int:
 
 
 def _bytes_of_rule(architecture: Architecture, update: Update, sizes: Sizes) -> int:
-    """Return the bytes that an update rule needs, besides its numbers per parameter.
+    """Return the bytes that an update rule needs in addition to those in `Backend.bytes_held`.
 
-    The rule stores matrices over the inputs and the outputs of a layer, layers' signals, and an optimizer's
-    copies of the parameters. For models that train side by side, it also stores the rows of their
-    mini-batches.
+    They are for matrices over the inputs and the outputs of a layer, signals of layers, and an optimizer's
+    copies of the parameters. If models train side by side, the rows of their mini-batches also count.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -160,8 +159,8 @@ def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int
 def _bytes_of_measures(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
     """Return the bytes needed to compute the measures at one evaluation point.
 
-    Measures are computed one after another. So only two measures count: the one that needs most bytes among
-    those of parameters, and among those of predictions.
+    Measures are computed one after another. So the estimate counts only the most expensive measure of
+    parameters and the most expensive measure of predictions.
     """
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
@@ -174,7 +173,7 @@ def _bytes_of_measures(measures: tuple[Measure, ...], sizes: Sizes, predicts: bo
 def scatters(plan: RunPlan) -> bool:
     """Return whether freed memory must be returned to the system again and again during the run.
 
-    This is the case if tensors are large. Otherwise, the C library would leave gaps between them; see
+    This is necessary if tensors are large, because the C library leaves gaps between large tensors. See
     `give_back`.
     """
     size = plan.vector_bytes

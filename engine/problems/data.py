@@ -34,9 +34,10 @@ class Data:
 
     Args:
         w_star: the weights w* of m targets, if every label is xᵀw*; otherwise None. Only r entries of each w*
-            can differ from 0. The first tensor [R, m, r] holds their indices, the second their values.
-        teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. Its indices number
-            the entries of the instances as drawn, before any change of coordinates.
+            can differ from 0. `w_star` is a pair of tensors [R, m, r]: the indices and the values of these
+            entries.
+        teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. The indices refer
+            to entries of the instances as drawn, before any change of coordinates.
         second_moment: Σ [d, d] as declared by the matrix, or σ² if Σ = σ²I.
         true_labels: labels [B, n] before corruption, or None if no label is corrupted.
         values: range of the labels.
@@ -47,7 +48,7 @@ class Data:
         span: ends of the interval from which instances are drawn, if each instance is a single number.
         clusters: cluster [R, n] of every row, if there are clusters.
         memo: cache of expensive results that depend only on the data, so that other sweep points with the
-            same data can reuse them. Each part that computes such results chooses its own keys.
+            same data can reuse them. The code that computes a result chooses the key.
     """
 
     instances: Instances
@@ -77,7 +78,7 @@ class Data:
     def with_variants(self, count: int) -> Data:
         """Return the data with `count` copies of every variant.
 
-        In each replica of the new batch, all variants are copied once, then all again, and so on.
+        In each replica, the sequence of all variants is repeated `count` times.
         """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:

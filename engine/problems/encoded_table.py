@@ -34,7 +34,10 @@ class EncodedTable(NamedTuple):
         return len(self.labels.numbers), len(self.columns.names)
 
     def features(self, order: Indices, training: int) -> Floats:
-        """Return the features [n, d] of the rows `order` [n], encoded by the first `training` of them."""
+        """Return the features [n, d] of the rows `order` [n].
+
+        The encoding is fitted to the training rows, which are the first `training` of these rows.
+        """
         train, rest = order[:training], order[training:]
         train_features, test_features = self.columns.encode(train, rest if len(rest) else train[:1])
         return np.concatenate((train_features, test_features[: len(rest)]))

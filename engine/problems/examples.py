@@ -169,11 +169,11 @@ class DrawnLabels:
 def _squared_singular_values(labels: Rows) -> Floats:
     """Return the squared singular values s_i² of a matrix [m, n] of labels, largest first.
 
-    If the rows are orthogonal, s_i² are their squared lengths. If the matrix has more rows than columns, the
-    same is tested for its columns. Columns are orthogonal if the targets are all features of a Hadamard
-    matrix, or these features and their negatives. For other integer matrices, s_i² are the eigenvalues of the
-    matrix of inner products, which takes half the time of an SVD. Inner products are exact in float64, and
-    also in float32 if no sum exceeds EXACT.
+    A matrix with more rows than columns is first transposed. If the rows are then orthogonal, s_i² are their
+    squared lengths. This is so if the targets are all features of a Hadamard matrix, or these features and
+    their negatives. For other integer matrices, s_i² are the eigenvalues of the matrix of inner products,
+    which takes half the time of an SVD. Inner products are exact in float64, and also in float32 if no sum
+    exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:

@@ -49,7 +49,7 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns. Empty if `question` is set, because the columns are then ambiguous."""
+        """Positions of all columns. Empty if `question` is set: it is then unclear what the columns are."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:

@@ -143,7 +143,7 @@ class Repeats(NamedTuple):
     """Number of each of the n instances among them, [R, n]."""
 
     def spread(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return the predictions [B, n] of all instances, given those [B, 2^d] of the different ones."""
+        """Return predictions [B, n] of all instances, given the predictions [B, 2^d] of all sign vectors."""
         members = len(predictions) // len(self.numbers)
         return predictions.gather(1, self.numbers.repeat_interleave(members, 0))
 
@@ -200,7 +200,7 @@ class DenseInstances(Instances):
 
     @cached_property
     def _columns(self) -> torch.Tensor:
-        """Xᵀ of the only replica, [d, n]. In small problems, a view takes as long as a product."""
+        """Xᵀ of the only replica, [d, n]. Cached, as creating a view takes as long as a small product."""
         return self._rows[0].T
 
     @property
@@ -256,8 +256,8 @@ class ScaledIdentity(Instances):
 
     For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner whose start is rotated, too,
     makes the same predictions as on X. Its weights are its predictions, divided by √d. In a net, the same
-    holds for the weights and outputs of the first layer. The weight column that belongs to an unseen row
-    keeps its starting value. Source: theory/symmetry#rotation-invariance.
+    holds for the weights and outputs of the first layer. The gradient of the loss on instance i is 0 outside
+    column i of these weights. Source: theory/symmetry#rotation-invariance.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
@@ -348,10 +348,10 @@ Matrix = NDArray[np.float64]
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
     """Return a random element g [d, d] of a group of orthogonal maps x → g x.
 
-    The element moves as many coordinates as possible. If the group consists of rotations, g is the Kronecker
-    product of Haar-random rotations, one for each size in `group.factors`. The first of them has the given
-    determinant. A permutation is a random cycle through all coordinates. Sign flips change half of the
-    coordinates. A few such elements generate the group, or a dense subgroup of the rotations.
+    If the group consists of rotations, g is the Kronecker product of Haar-random rotations, one for each size
+    in `group.factors`. The first of them has the given determinant. A permutation is a random cycle through
+    all coordinates. Sign flips change half of the coordinates. A few such elements generate the group, or a
+    dense subgroup of the rotations.
     """
     if group.factors is not None:
         sizes = group.factors or (d,)

@@ -316,7 +316,7 @@ class Table(NamedTuple):
         return n, d
 
     def features(self, order: NDArray[np.int64], training: int) -> NDArray[np.float64]:
-        """Return the features [n, d] of the rows `order` [n], which do not depend on the training rows."""
+        """Return the features [n, d] of the rows `order` [n]. They do not depend on `training`."""
         return self.numbers[order]
 
     def feature_names(self) -> tuple[str, ...]:
@@ -342,7 +342,8 @@ def read(request: Request, where: str) -> Table:
 
     Raises: BadInput, at the faulty field, for a file that is missing, not a regular file, unreadable, empty,
     too large or without a table of finite numbers, and for an ambiguous file. The error is a MixedTable if
-    the file has missing cells, or words or dates beside a column of labels.
+    cells are missing. It is also a MixedTable if the file has a column of labels, and a feature column holds
+    words or dates.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:

@@ -298,11 +298,10 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why the value of `measure` at k may not be that of a model learned from k different rows.
+        """Return why `measure` at k might not describe a hypothesis learned from exactly k different rows.
 
-        Return None if the value always belongs to such a model. Reasons are, for example, that predictions
-        are clipped, or that rows repeat. The k rows are those that a learner with an update rule has seen, or
-        that a solver has been given.
+        A reason is, for example, that rows repeat, or that predictions are clipped. Return None if there is
+        no reason. The k rows are the rows that an update rule has seen, or that a solver was given.
         """
         return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
 
@@ -368,8 +367,9 @@ class Protocol(Part, frozen=True):
         """Return the training run of a learner, from its start. The run also computes the measures.
 
         Args:
-            begin: function by which a faster backend creates the learner. It is only used by schedules that
-                are `online` or have `fresh_steps`. If it is None, the protocol creates the learner.
+            begin: function by which a faster backend creates the learner. If it is None, the protocol creates
+                the learner. Only protocols whose `schedule()` sets `online` or `fresh_steps` use the
+                function.
         """
         raise NotImplementedError
 

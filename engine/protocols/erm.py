@@ -183,7 +183,7 @@ class BatchedModels:
         return 1
 
     def _shares_in_batch(self, drawn: Drawn) -> torch.Tensor:
-        """Return the weights of training rows in the mini-batch gradient, for every batch member."""
+        """Return the share of each training row in the mini-batch, [B, n], for every model and target."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
@@ -221,7 +221,7 @@ def _separated_by_k(values: Floats, k: int) -> Floats:
 def _joined_block(blocks: list[Block]) -> Block:
     """Join the records (evaluations) of all groups of models.
 
-    Every record has weights. Those outside `kept_records` are dropped.
+    Every record has weights, but only the weights of the records in `kept_records` are retained.
     """
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()

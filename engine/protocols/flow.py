@@ -52,9 +52,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
     `records` is the number of records after the start. Their times grow by equal factors from `first` on, or
     are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol
     steps. The clocks are `time`, `k` (the number of training rows) and `evaluations`. The clock `evaluations`
-    counts evaluations of the gradient. It shows the largest count of any replica and target, without those of
-    the second solution. The field `evaluations` limits this count. Solvers are fitted to all training rows at
-    the start. Source: theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
+    counts evaluations of the gradient. It shows the largest count of any replica and target. Evaluations for
+    the second solution are not counted. The field `evaluations` limits this count. Solvers are fitted to all
+    training rows at the start. Source: theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"

@@ -113,7 +113,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Append a record of NaN where the last replica diverged, unless some replica did not diverge."""
+        """If all replicas diverged, append a record of NaN at the clock values of the last divergence."""
         if self.end is None:
             return self
         clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}

@@ -328,5 +328,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _encoded_numbers(values: Floats) -> msgspec.Raw:
-    """Use a fifth of the memory of a list of Python objects."""
+    """Return numbers as JSON text, which takes a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

@@ -93,8 +93,8 @@ def take(
 
     Args:
         rate: rate of the curve if the learner tried several rates; otherwise None.
-        target: index of the feature that is the target, or None. Weights of edges are stored for some
-            features only, and this feature is always one of them.
+        target: index of the feature that is the target, or None. The weights of single connections of a net
+            are stored for at most UNITS features; the target is always one of these features.
         publish: function that is called once with the snapshots, before the training adds to them.
         going: function that is called repeatedly with the finished share of the training. If it raises an
             exception, the training ends.

@@ -187,7 +187,7 @@ def _nan_until_known(
 def _reason_for_no_meaning(line: TheoryLine, divisor: Replicas) -> str:
     """Return why a theory line means nothing after division by `divisor`, or "".
 
-    A bound on a mean over replicas does not hold if each replica is divided by another number.
+    A bound on a mean over replicas does not hold if replicas are divided by different numbers.
     """
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:

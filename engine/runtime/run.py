@@ -114,9 +114,10 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Diverged:
-    """Event: the loss of a learner is not finite or far above its first value, or its numbers lost accuracy.
+    """Event: replicas of a learner ended early, because they diverged or lost accuracy.
 
-    It is sent when the first replica diverges, and when the last replica does, which ends the learner.
+    A replica diverges if its loss is not finite, or is far above the first loss. The event is sent when the
+    first replica ends early. It is sent again when the last replica does; then the learner ends.
     """
 
     learner: str

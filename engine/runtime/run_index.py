@@ -109,7 +109,7 @@ class RunIndex:
         self.ask(lambda index: _scan_file(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
-        """Note that a file is about to change. If this process ends too early, `catch_up` reads the file."""
+        """Note that a file is about to change, so that `catch_up` reads it if this process is killed."""
         self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
 
     def forget(self, file_name: str) -> None:

@@ -45,10 +45,10 @@ class Store:
     The key of a learner's curves consists of everything that determines them. These are the learner, problem,
     protocol and run settings, with all expressions resolved. The key also includes the code of the engine,
     the code of the user's own parts, and the content of data files. The key does not contain titles,
-    pictures, claims, measures, roles and other learners. It contains names only if random draws depend on
-    them, so that renamed learners find their curves again. Pictures and claims determine the measures for
-    which a file has the values of every replica. If a set-up needs other values of replicas, its curves are
-    computed again.
+    pictures, claims, measures, roles and other learners. It contains the learner's name only if random draws
+    depend on the name. So a renamed learner can usually reuse its curves. A file has the values of every
+    replica only for measures for which the pictures and claims need them. If a set-up needs them for a
+    further measure, the curves are computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:

@@ -144,8 +144,8 @@ def _new_sampler(notify: Callable[[Event], None], writer: RunWriter | None) -> L
 def _sampling_gate(gate: Gate, look: Look) -> Gate:
     """Return a gate that samples the machine's use before it calls `gate`.
 
-    If the gate waits longer than SECONDS, the run was probably paused. Loads are then measured anew from the
-    end of the wait.
+    If the gate waits longer than SECONDS, the run was probably paused. The next sample then covers only the
+    time after the wait.
     """
 
     def looking() -> int:

@@ -95,10 +95,9 @@ def _computed_line(
 def _needs_values(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line must be computed.
 
-    The values of a line that all learners share are always needed. So are those of a line about a measure
-    that every run records, because such a measure is also shown without a picture. The values of any other
-    line are needed if no picture shows its measure. They are also needed if a picture shows the line, divides
-    by the line, or has a contour of the line.
+    The values can be omitted only if all of the following holds. The line depends on the learner. Not every
+    run records its measure; such measures are also shown without a picture. Pictures show the measure, but no
+    picture shows the line, divides by the line, or has a contour of the line.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]

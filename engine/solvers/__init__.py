@@ -152,7 +152,7 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class SolvedWeights:
-    """Base class of linear hypotheses from solvers, which compute their weights when first needed."""
+    """Base class of linear hypotheses whose weights a solver computes when they are first needed."""
 
     _w: torch.Tensor | None
     """Weights [B, d], or None if examples were added after the weights were last computed."""
@@ -212,7 +212,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _cached_solutions(self) -> dict[Any, torch.Tensor]:
-        """Return an empty dict unless the examples seen are all rows of the data, in order."""
+        """Return `Data.memo` if all rows were seen, in order, with `memoised`; otherwise an empty dict."""
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
@@ -272,9 +272,10 @@ class Limit:
 
 
 def _indices_of_seen(seen: torch.Tensor) -> torch.Tensor:
-    """Return the indices [R, k] of the rows seen. In a replica with fewer than k, its first row repeats.
+    """Return the indices [R, k] of the rows seen, where k is the largest number of rows seen by a replica.
 
-    A repeated example does not change an interpolating solution or a margin.
+    If a replica has seen fewer rows, the index of the first row that it has seen is repeated. A repeated
+    example does not change an interpolating solution or a margin.
     """
     by_replica = [row.nonzero()[:, 0] for row in seen]
     count = max(len(numbers) for numbers in by_replica)

@@ -58,10 +58,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     u is the cosine of the angle between x and x̃. Here κ₀ = (π − arccos u)/π and κ₁ = (√(1 − u²) + u(π −
     arccos u))/π.
 
-    The Cholesky factor of K + λI grows by one row per example, in float64. The factor defines one coordinate
-    of each of the n rows per example, so each example adds n numbers. The k-th example costs O(k² + n k + n
-    d). Only the linear kernel has weights. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et
-    al. 2018 for ntk; WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
+    The Cholesky factor L of K + λI grows by one row per example, in float64. Each of the n rows x of the data
+    has the coordinates L⁻¹(K(x_j, x))_j. Each example adds one coordinate to every row. The k-th example
+    costs O(k² + n k + n d). Only the linear kernel has weights. Source: Saunders, Gammerman, Vovk 1998; Cho,
+    Saul 2009, Jacot et al. 2018 for ntk; WKA21 §2 for xor-product; theory/conventions#matrices,
+    theory/conventions#update-rules.
     """
 
     kernel: Annotated[
@@ -340,8 +341,8 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 def operations_of_fit(sizes: Sizes) -> float:
     """Return the number of multiplications of a kernel fit.
 
-    The k-th example takes n (k + d), and n more for each target: its kernels with n rows take n d, and its
-    coordinates combine k rows of length n.
+    For the k-th example, the kernels with all n rows take n d multiplications. One new coordinate of every
+    row takes n k. Updating the predictions takes n for each target.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n

@@ -34,10 +34,10 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     a minimiser with a penalty, for some C. If `C` is not set, the values 10^i and 3·10^i from `least` to
     `most` are tried for C. For each, w is fitted to the first 70 % of the examples. The C with the fewest
     mistakes on the remaining 30 % is then used to fit all examples. In a tie, the smallest C is used.
-    scikit-learn's liblinear solves the problem anew for every k. The solver raises ArithmeticError if a slope
-    violates the optimality conditions by more than 1e-3 times a scale. The scale is the larger of two slopes:
-    that of the penalty, and the steepest slope of the loss at w = 0. Source: Ng 2004;
-    theory/symmetry#half-spaces.
+    scikit-learn's liblinear solves the problem anew for every k. Let g be the gradient of C Σ_j ln(1 +
+    e^(−y_j x_jᵀw)). At the optimum, |g_i| ≤ 1 if w_i = 0, and g_i = −sgn w_i otherwise. The solver raises
+    ArithmeticError if these conditions are violated by more than 1e-3 max(1, G), where G is max_i |g_i| at w
+    = 0. Source: Ng 2004; theory/symmetry#half-spaces.
     """
 
     C: C = None

@@ -118,7 +118,10 @@ class Gram:
 
 
 class Minimiser:
-    """Minimiser of the objective ½ wᵀXᵀXw − bᵀw + p‖w‖₁ of the Lasso, found by an active-set method."""
+    """Minimiser of the objective ½ wᵀXᵀXw − bᵀw + p‖w‖₁ of the Lasso, with b = Xᵀy and the penalty p.
+
+    It is found by an active-set method.
+    """
 
     def __init__(self) -> None:
         self._active = np.empty(0, int)
@@ -169,12 +172,12 @@ class Minimiser:
             )
 
     def _change_of_weights(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
-        """Return a change of the active features' weights, and whether it leads to the minimum below.
+        """Return a change of the active features' weights, and whether it leads to the least objective.
 
-        The minimum is over the active features' weights. Normally, the change leads to this minimum, the
-        solution of the linear equations. If a feature is linearly dependent on the features before it, the
-        change leaves all predictions unchanged and lowers ‖w‖₁ until a weight is 0. Then the change does not
-        lead to the minimum.
+        The least objective is over the active features' weights with their present signs. If the active
+        features are linearly independent, the change leads to it, by solving linear equations. If a feature
+        is linearly dependent on the features before it, the change is only a direction. Along this direction,
+        predictions stay the same, and ‖w‖₁ decreases until a weight is 0.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 

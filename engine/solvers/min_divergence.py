@@ -35,9 +35,10 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     `w0` (default 1/d). The solution is then w = w₀ exp(Xᵀν), the limit of `egu`, and only w ≥ 0 are possible.
     With Ψ = ½‖w‖_q², the start is w₀ = 0. The solution is then the w of least ‖w‖_q, the limit of `p-norm`
     with 1/p + 1/q = 1. The default is p = 2 ln d. scipy's trust-region Newton method solves the dual problem,
-    anew for every k. If no w that the potential allows fits the labels, the predictions of a least-squares
-    fit over these w replace the labels. The solver raises ArithmeticError if the relative error of a label is
-    above 1e-9. Source: GLSS18a; theory/implicit-bias#optimisation-geometry.
+    anew for every k. If no w fits the labels (with the entropy, no w ≥ 0), the labels are replaced by the
+    predictions of a least-squares fit. With the entropy, this fit also has w ≥ 0. The solver raises
+    ArithmeticError if the relative error of a label is above 1e-9. Source: GLSS18a;
+    theory/implicit-bias#optimisation-geometry.
     """
 
     potential: Annotated[

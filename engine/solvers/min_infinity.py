@@ -20,11 +20,11 @@ MISFIT = 1e-6
 class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     """The w of least ‖w‖∞ = max_i |w_i| among all w with Xw = y on the examples so far.
 
-    HiGHS solves the problem anew for every k, as a linear program in s = 1/‖w‖∞ and v = s w: the largest s
-    with Xv = s y and −1 ≤ v_i ≤ 1. If several w have the least norm, HiGHS chooses one of them. If no w
-    satisfies Xw = y, the labels y are replaced by the predictions XX⁺y of least squares. Sign descent, Adam
-    and other rules with equal steps along all axes converge to a point near the solution. Source:
-    theory/symmetry#modern-optimizers.
+    HiGHS solves the problem anew after each example, as a linear program in s = 1/‖w‖∞ and v = s w. The
+    program maximises s subject to Xv = s y and −1 ≤ v_i ≤ 1. If several w have the least norm, HiGHS chooses
+    one of them. If no w satisfies Xw = y, the labels y are replaced by the predictions XX⁺y of least squares.
+    Sign descent, Adam and other rules with equal steps along all axes converge to a point near the solution.
+    Source: theory/symmetry#modern-optimizers.
     """
 
     def structure(self) -> SolverStructure:

@@ -174,7 +174,7 @@ class Path:
 
 
 def _ratio_of_scales(depth: int) -> float:
-    """Return the ratio of successive scales at which `Path` solves the dual problem, below 1."""
+    """Return the factor below 1 between the scales of successive dual problems that `Path` solves."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 

@@ -36,11 +36,13 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     The rule assumes that every label ±1 is a product of unknown signs, one for each factor. With two factors,
     a label is known if a path of examples leads from x¹ to x². Successive examples on this path share the
     first factor and the second factor in turn. The label is then the product of the labels along the path.
-    With r factors, the indicator vector of an instance marks its row of each factor by a 1. A label is known
-    if its indicator vector is a sum, over F₂, of indicator vectors seen. Gaussian elimination decides this.
-    Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do not change
-    predictions. For two factors with orthogonal rows, the prediction is sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed
-    to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
+    With r factors, an instance has an indicator vector, with one entry for each possible value of each
+    factor. The entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known
+    if the indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
+    decides this. Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do
+    not change predictions. For two factors with orthogonal rows, the prediction is sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M
+    x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source:
+    theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -172,9 +174,9 @@ def _projection_weights(factors: tuple[int, ...]) -> Floats:
 
 
 def _projectors_onto(views: Floats) -> Floats:
-    """Return the matrix u uᵀ for the unit vector u of every vector, [n, VIEWS²].
+    """Return matrices u uᵀ [n, VIEWS²], where u is a row of `views` [n, VIEWS] divided by its length.
 
-    The matrix depends on neither the length nor the sign of the vector.
+    The matrix depends on neither the length nor the sign of the row.
     """
     lengths = np.linalg.norm(views, axis=1, keepdims=True)
     units = views / np.where(lengths > 0, lengths, 1.0)

@@ -61,10 +61,10 @@ class Root:
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add instances [R, b, d] one by one. Return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] for each.
 
-        P = S Sᵀ is the matrix just before its instance x is added. X contains all b added instances. Let φ =
-        SᵀXᵀ and L Lᵀ = I + φᵀφ. The diagonal of L contains √s for each instance, and the columns of Sφ L⁻ᵀ
-        are P x/√s. At the end, S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews 1968; for one instance Potter
-        1963.
+        For each instance x, P is the value of S Sᵀ just before x is added. X contains all b added instances.
+        Let φ = SᵀXᵀ and L Lᵀ = I + φᵀφ. The diagonal of L contains √s for each instance, and the columns of
+        Sφ L⁻ᵀ are P x/√s. At the end, S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews 1968; for one instance
+        Potter 1963.
         """
         phi = self._root.mT @ rows.mT  # [R, d, b]
         eye = torch.eye(rows.shape[1], dtype=phi.dtype, device=phi.device)

@@ -43,7 +43,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
     example x_k changes the products xᵀw of all rows x by multiples of xᵀA⁻¹x_k. It changes their leverages
     xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². If the examples are the evaluated rows in order, one matrix product
     gives xᵀA⁻¹x_k for several examples x_k. An example then costs O(d² + n d). For float32 data and small
-    leverages, these products are computed in float32. They are then only small corrections to sums in
+    leverages, xᵀA⁻¹x_k is computed in float32. The changes are then only small corrections to sums in
     float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
     """
 
@@ -128,7 +128,11 @@ class Forecast:
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _compute_steps_ahead(self, x: torch.Tensor) -> None:
-        """Compute the `VAWStep` of an instance. If it is the next row, also compute those of later rows."""
+        """Compute the `VAWStep` of the instance x, and store it in `_to_come`.
+
+        If x is the first row that has not been seen, and leverages are small, also store the steps of the
+        rows after x.
+        """
         self._start, self._taken = self._present_root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1

@@ -34,8 +34,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A value is a number, or a table that assigns numbers to several names. With `set`, each value replaces the
     field of the preset that `set` names. The value may then also be a word, or the table of a part such as an
     update rule. A range runs from `from` to `to` in equal steps. With `log`, it runs in equal factors.
-    Without `points`, the factor is 2 or 10 if `to` is reached by such factors. Charts label the values with
-    `names` if `names` is set. Otherwise, charts show the numbers themselves.
+    Without `points`, a range has 9 values. With `log`, however, its values differ by the factor 2 or 10 if
+    such factors lead exactly to `to`. Charts label the values with `names` if `names` is set. Otherwise,
+    charts show the numbers themselves.
 
     With `until = "read"`, a learner runs at the values of this axis in increasing order, and stops early.
     This happens separately for each combination of values on the other axes. Pictures with `read` compute one

@@ -71,7 +71,7 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
 
 
 def _swept_places(document: Raw) -> set[tuple[str, ...]]:
-    """Return the part and the place of each field that a sweep axis sets.
+    """Return the path of each field that a sweep axis sets, such as ("problem", "target.degree").
 
     Changes of such a field are not listed, because the document contains only its first value of the sweep.
     """
@@ -201,8 +201,8 @@ def texts_of_changed(
 ) -> dict[str, str]:
     """Return the title, story, source and reason of an experiment that was made from a preset.
 
-    If only run settings, pictures or claims differ from the preset, these are the preset's texts. Expressions
-    in the texts are not evaluated. Otherwise, the title states the change, and the other texts are empty.
+    If only run settings, pictures or claims differ from the preset, return the preset's texts. Expressions in
+    the texts are not evaluated. Otherwise, the title states the change, and the other texts are empty.
 
     Args:
         name: name of the preset.

@@ -95,7 +95,10 @@ def _field_defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def with_tables(kind: Any, raw: Any) -> Any:
-    """Return a raw value (TOML data) in which parts that are written as one word, their kind, are tables."""
+    """Return a copy of a raw value (TOML data) that replaces each part written as one word by a table.
+
+    The word is the part's kind. For example, `update = "gd"` becomes `update = {kind = "gd"}`.
+    """
     return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 

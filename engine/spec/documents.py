@@ -243,9 +243,9 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 
 
 def _table_with_defaults(learner: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of a learner that does not exist at the first sweep point.
+    """Return the table, with defaults, of a learner that does not exist at the first sweep point.
 
-    The defaults of its own fields are added. Its parts are not known there, and get no defaults.
+    Only the learner's own fields get defaults. Its parts, such as the update rule, get none.
     """
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}

@@ -45,7 +45,7 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return a copy of the point at a learning rate, whose index among the rates is `number`."""
+        """Return a copy of the point at `rate`, which has the index `number` among the learner's rates."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
@@ -141,7 +141,8 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     """Return the marks of a picture, with the values that they have at the sweep points of the picture.
 
     A mark is drawn as a straight line, or as a curve if its value depends on the axis along x or y. Raises:
-    BadInput if the sweep gives a straight line, or one point of a curve, several values.
+    BadInput if a straight line has several values in the sweep, or if a curve has several values at one
+    point.
     """
     pictures = sweep.experiment.pictures
     number = next((number for number, other in enumerate(pictures) if other == picture), None)

@@ -157,7 +157,11 @@ def named(wanted: str) -> tuple[Section, ...]:
 
 
 def find(wanted: str) -> Section:
-    """Return the section of an address such as `hadamard#bounds`, slug or citation. Raises: BadInput."""
+    """Return the theory section that `wanted` names by an address, a slug or a citation.
+
+    For example, the section of the address `hadamard#bounds` has the slug `bounds`, and texts cite it as
+    `theory/hadamard#bounds`. Raises: BadInput.
+    """
     by_address = sections()
     address = next(cited(wanted), wanted.removeprefix("theory/"))
     if address in by_address:

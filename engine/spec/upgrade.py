@@ -85,7 +85,7 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 def renamed(key: str, keys: list[str]) -> str | None:
     """Return the present name of a key that claims had in presets of the program's first version.
 
-    Return None if it has no such name, or if `keys` does not contain it.
+    Return None if NAMES has no present name for the key, or if `keys` does not contain the present name.
     """
     new = NAMES.get(key)
     return new if new in keys else None
@@ -122,10 +122,11 @@ def _upgraded_picture(picture: Any) -> Any:
 
 
 def _picture_of_all_gaps(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace the former measure `jacobian-gap` with `after` by the present measure of all gaps.
+    """Convert a picture of a single gap, in the former form of `jacobian-gap`, to the measure of all gaps.
 
-    A gap is the ratio of successive singular values. The picture's `at` then selects the gap after the
-    singular value with index `after`.
+    A gap is the ratio of successive singular values. In the former form, the measure's field `after` selected
+    one gap, by the index of the singular value before the gap. In the present form, the picture's `at`
+    selects the gap.
     """
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None

@@ -94,7 +94,8 @@ def change_by_rounding(
     `to_explain`.
 
     `to_explain` is a change that was measured under transformations. If `to_explain` is at most MAGNIFIED
-    times the returned change, amplified rounding errors may explain it. Then it does not disprove invariance.
+    times the returned change, amplified rounding errors may explain it. The measured change then does not
+    disprove invariance.
 
     Return None if the matrix is too large.
     """

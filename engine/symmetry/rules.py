@@ -249,7 +249,11 @@ class _Model:
         return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
 
     def _measure_rounding(self, change: float) -> None:
-        """Measure how rounding changes predictions, by up to PAIRS pairs, until it explains `change`."""
+        """Measure how much rounding errors of the instances change predictions.
+
+        Up to PAIRS pairs of random perturbations are tried, until this change is large enough to explain
+        `change`.
+        """
         while self._pairs == 0 or (
             self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
         ):

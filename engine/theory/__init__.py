@@ -327,8 +327,8 @@ class Line(Part, frozen=True):
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
         """Return further training runs that `value` needs to compute the theory line, by name.
 
-        `value` reads their measures from `at.runs`. The learner is that of a single curve, so it has one
-        rate.
+        `value` reads their measures from `at.runs`. `learner` is the learner of a single curve, so it has
+        exactly one rate.
         """
         return {}
 
@@ -372,9 +372,11 @@ class ByVerdict(Line, frozen=True):
 def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> Finding:
     """Return whether a theorem applies to a learner, given the verdict on the learner, and the reason.
 
-    This calls `line.binds`, or `line.binds_by_verdict`, which `binds` only wraps. In some protocols, a solver
-    is fitted to all training rows at once, but k counts only the rows of mini-batches. No theorem about k
-    examples applies to such a solver.
+    A line whose `binds` is that of `ByVerdict` gets the verdict `judged`, so that the verdict is not computed
+    again. Other lines decide by their own `binds`.
+
+    In some protocols, a solver is fitted to all training rows at once, but k counts only the rows of
+    mini-batches. No theorem about k examples applies to such a solver.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
@@ -493,12 +495,13 @@ def in_words(constant: float) -> str:
 
 
 def fair_signs(setup: Setup, reason: str) -> Finding:
-    """Return whether a label of unknown sign costs at least c on average over rows, and the reason.
+    """Return whether predicting a label of unknown sign has a mean loss of at least c, and the reason.
 
-    c is `loss_constant`. The sign of a label is unknown if the label is an independent fair coin. It is also
-    unknown if a random sign multiplies both the row and its label. For labels ±1, an unknown sign costs at
-    least c. For other labels y and square loss, it costs at least y². On orthogonal rows of length √d in
-    random order, the mean of y² is ‖w*‖² = 1. Label noise only raises the cost.
+    c is `loss_constant`, and the mean is over rows. The sign of a label is unknown if the label is an
+    independent fair coin. It is also unknown if a random sign multiplies both the row and its label. For
+    labels ±1, the mean loss is at least c. For other labels y, the mean square loss over both signs is at
+    least y². On orthogonal rows of length √d in random order, the mean of y² is ‖w*‖² = 1. Label noise only
+    raises the loss.
 
     Args:
         reason: reason to return if the answer is yes.
@@ -526,9 +529,9 @@ def _labels_in_words(problem: Problem) -> str:
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return None if labels of unseen rows do not influence a learner; otherwise, the reason why they do.
 
-    Labels of unseen rows influence a learner if losses on all rows determine its rate. They also do if the
-    unit of the rate is the sharpness at the start, because all labels determine the sharpness. For square
-    loss and predictions linear in the parameters, the sharpness does not depend on labels.
+    Labels of unseen rows influence a learner if losses on all rows determine its rate. They also influence a
+    learner whose rate has the sharpness at the start as its unit, because this sharpness depends on all
+    labels. For square loss and predictions linear in the parameters, the sharpness does not depend on labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")

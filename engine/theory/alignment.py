@@ -21,8 +21,8 @@ class Alignment(ByVerdict, frozen=True, tag="alignment"):
     random permutation of the bits with random sign flips, and f the label as a function of x. C is the
     alignment of f, C = sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g
     do not change the distribution of the starting weights. Then the net at its start does not distinguish f
-    from x ↦ f(gx). So in expectation, the part of the gradient that is due to f is at most a share C. For a
-    parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
+    from x ↦ f(gx). So on average over starts, the share ‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖² is at most C, for predictions ŷ
+    and E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
     """
 
     title: ClassVar[str] = "alignment bound"

@@ -17,10 +17,11 @@ from engine.updates import EUCLIDEAN
 class CollapsedCrossEntropy(Line, frozen=True, tag="collapsed-cross-entropy"):
     """CE∞ = −ln(1 − (m − 1)λ): the cross-entropy of every minimiser in the unconstrained-features model.
 
-    In this model, W and the features H minimise (1/N) Σ CE(W h_i) + λ/2 ‖W‖² + λ/(2n) ‖H‖², for m classes of
-    n instances and λ < 1/m. Every minimiser collapses exactly: logits are β(I − 11ᵀ/m) with e^(−β) = λ/(1 −
-    (m − 1)λ). For λ ≥ 1/m, the minimum is at 0, with cross-entropy ln m. The line is the limit of many steps
-    of gradient descent. Source: Papyan, Han, Donoho 2020; derived on theory/curvature#collapse.
+    In this model, W and the features H minimise (1/N) Σ CE(W h_i) + λ/2 ‖W‖² + λ/(2n) ‖H‖², for λ < 1/m.
+    There are m classes of n instances each, and N = mn. Every minimiser collapses exactly: logits are β(I −
+    11ᵀ/m) with e^(−β) = λ/(1 − (m − 1)λ). For λ ≥ 1/m, the minimum is at 0, with cross-entropy ln m. The line
+    is the limit of many steps of gradient descent. Source: Papyan, Han, Donoho 2020; derived on
+    theory/curvature#collapse.
     """
 
     title: ClassVar[str] = "collapsed features"

@@ -28,14 +28,14 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     prediction for h and −h. Their labels are y and −y, which cost at least c on average. Here c is the least
     mean loss on a label ±1 that is a fair coin. The bound holds for the given rows, in expectation over the
     learner's start, noise and random labels. Suppose that mini-batches are drawn in random order from T rows,
-    t of which are copies of h. The probability that no copy has been drawn after k examples is at least C(T −
-    t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
+    t of which are h or −h. After k examples, both are still unseen with probability p_h = ∏_(i<t) (1 − k/(T −
+    i)) or more. The bound is then c times the mean of p_h over all rows h.
 
     If examples are drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k.
     The bound is then c(1 − 1/d)^k, in expectation over the draws. If every row comes with only one sign, this
     sign must be random, and the expectation is also over the signs. If a target combines several features,
-    its labels do not all have size 1. The bounds for copies and for draws then hold for square loss, in
-    expectation over the order. For an invariant learner, all orthogonal rows of length √d are equivalent to
+    its labels do not all have size 1. All these bounds then hold only for square loss, in expectation over a
+    random order of the rows. For an invariant learner, all orthogonal rows of length √d are equivalent to
     Hadamard rows. Least squares attains the bounds. Source: WKA21 App. A.
     """
 

@@ -13,7 +13,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
-    """E x_i, the mean of feature i, if known: on a ring, the stationary probability of a walk at site i.
+    """E x_i, the mean of feature i: the stationary probability that a walk on a ring is at site i.
 
     If the step length σ depends on the site, the probability of a site is proportional to 1/σ². Steps have
     length 1 in the first half of the ring, and length 2 in the second half. On a large ring, the walk spends

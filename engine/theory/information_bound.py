@@ -29,9 +29,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
     with λ ≥ √(nK)·ᾱ. After t = Γ/(2ηKᾱ²) steps, a wide net misclassifies the share e^(−Γ) + ‖Π y‖/√n +
     Γ/(ᾱ√n) of new instances, up to unknown constants. The line sets λ_s = √(nK)·ᾱ, uses the best s at every
     step t, and sets all constants to 1. Only the shape of the line can be compared with curves, not its
-    height. If labels are randomly corrupted, the theorem is about new instances with corrupted labels. It
-    then also bounds the error on true labels, which is smaller if the learner is better than chance. Source:
-    OFLS19; theory/parities-and-noise#nuisance-space.
+    height. If labels are randomly corrupted, the theorem bounds the error on new instances with corrupted
+    labels. A learner that is better than chance has a smaller error on true labels. So the theorem also
+    bounds this smaller error. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

@@ -20,9 +20,10 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     on a weight matrix that starts at 0 attains the bound. Derived here; no earlier statement is known to us.
     Source: theory/hadamard#factors.
 
-    Proof: by the invariance, we may choose coordinates in which the rows of factor l are √d_l e_i. In these
-    coordinates, the coefficients a do not depend on the signs of the rows. So they are independent of the
-    labels, which are pairwise independent with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
+    Proof: by the invariance, we may choose coordinates in which the rows of factor l are √d_l e_i. Each row
+    of a factor has a random sign, and a label is the product of its factors' signs. In these coordinates, the
+    coefficients a_j do not depend on the signs. So the coefficients are independent of the labels, which are
+    pairwise independent with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
     """
 
     title: ClassVar[str] = "linear bound on products"

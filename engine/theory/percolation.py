@@ -119,10 +119,11 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
 
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
-    """Return which share of all pairs (row, column) the first k of `pairs` leave unconnected, for k = 0 … K.
+    """Return the share of row-column pairs that are unconnected after the first k edges, for k = 0 … K.
 
-    Rows and columns are the vertices of a graph, and `pairs` [K, 2] are its edges. A row and a column are
-    connected if a path of edges joins them. Components are counted by union–find.
+    Rows and columns are the vertices of a graph, and `pairs` [K, 2] are its edges. The share is relative to
+    all pairs. A row and a column are connected if a path of edges joins them. Components are counted by
+    union–find.
     """
     parent = list(range(rows + columns))
     sizes = [(1, 0)] * rows + [(0, 1)] * columns

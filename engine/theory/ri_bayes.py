@@ -20,8 +20,8 @@ class HalfSpace(Line, frozen=True):
     """Base class of theory lines about the 0/1 error of learners of a half-space.
 
     Labels are sign(xᵀw*) for Gaussian x in d dimensions. After k examples, the error depends on α = k/(d −
-    1), because d − 1 directions carry noise. At finite d, measured errors are nearer to the limit at this α
-    than at k/d. Source: theory/symmetry#half-spaces.
+    1), because learned weights err in the d − 1 directions orthogonal to w*. At finite d, measured errors are
+    nearer to the limit at this α than at k/d. Source: theory/symmetry#half-spaces.
     """
 
     measure: ClassVar[str] = "angle-error"

@@ -12,7 +12,7 @@ from engine.theory.all_positive import OfUnseen
 
 
 class ShortestPrivate(OfUnseen, ByVerdict, frozen=True, tag="shortest-private"):
-    """The loss on unseen rows of the shortest w that fits n₊ seen rows with label +1 and n₋ with label −1.
+    """The loss on unseen rows if w is the shortest fit to n₊ seen rows with label +1 and n₋ with label −1.
 
     The rows are those of the matrix `wilson` with m private entries, and w = Xᵀα. The coefficients are α₊ =
     (4n₋ + m)/D for label +1 and α₋ = −(4n₊ + 1)/D for label −1, with D = 8n₊n₋ + 3m n₊ + 3n₋ + m. The

@@ -18,9 +18,10 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
     The valley is L = λ(v) u², with its floor at u = 0. Label noise of standard deviation σ keeps ⟨u²⟩ =
     ησ²/(1 − ηλ). So the mean gradient along the floor is λ′(v)⟨u²⟩. Wei and Schwab write the drift as
     −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ. The
-    solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, so v² is a Lambert function. Training starts at
-    u = 0, so at first the measured drift lags behind the line. In the direction of u, the line is 0, the mean
-    of u. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the constant c.
+    Lambert's function W solves this equation for v². Training starts at u = 0, so at first the measured drift
+    lags behind the line. In the direction of u, the line is 0, the mean of u. Source: Wei, Schwab 2019;
+    theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"

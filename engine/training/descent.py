@@ -172,8 +172,8 @@ class Descent:
     def rotate(self, rotation: torch.Tensor) -> None:
         """Rotate the initial weights to match instances rotated to U x, with U = `rotation`.
 
-        Call this before the first example. A start from the learner's own seed is not random, so it is not
-        rotated.
+        Call this before the first example. Initial weights from the learner's `start_seed` are not rotated,
+        because such a learner has the same initial weights for rotated instances.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -208,9 +208,10 @@ class Descent:
         shares: torch.Tensor | None = None,
         active: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Make one gradient step on examples with the weights `shares` [B, n], by default 1/n each.
+        """Make one gradient step on a weighted mean of the examples' losses.
 
-        `active` [N] says which nets move, by default all. Return the predictions [B, n] before the step.
+        `shares` [B, n] are the weights of the losses in the mean, by default 1/n each. `active` [N] says
+        which nets move, by default all. Return the predictions [B, n] before the step.
         """
         had: list[torch.Tensor] = []
 

@@ -52,7 +52,7 @@ Separate products, each of which reads the matrix again, take 3 to 7 times as lo
 
 
 class Blocks:
-    """Buffer that collects weights [B, d] of several evaluation points, and multiplies them together.
+    """Buffer that collects weights [B, d] of several evaluation points for one joint matrix product.
 
     Blocks have a fixed size. The number of an evaluation point determines its position in a block, and empty
     positions are filled with zeros. So every matrix product of weights and instances has the same shape.
@@ -175,8 +175,9 @@ class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
     It computes predictions for each evaluation point or, if this is faster, for blocks of evaluation points.
-    The bits of values of a `steady` loss do not depend on their position in a tensor. Such a loss is averaged
-    for many evaluation points at once. Any other loss is averaged for one evaluation point at a time.
+    If a loss is `steady`, the bits of each loss do not depend on its position in the computed tensor. Such a
+    loss is averaged for many evaluation points at once. Any other loss is averaged for one evaluation point
+    at a time.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
@@ -190,7 +191,7 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """`together` is the number of evaluation points whose predictions one product computes."""
+        """One matrix product computes the predictions of `together` evaluation points."""
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)

@@ -28,7 +28,7 @@ class Recording(Protocol):
     """Interface of computations that train a learner and return its records (evaluations) piece by piece."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do about the work that `records` records (evaluations) need. Return the records that are complete.
+        """Continue by about `records` records (evaluations), and return the records that are complete.
 
         If a record takes many updates, make up to `records` updates instead. The block that is returned may
         then be empty, and the next call continues the record. The values of records do not depend on where

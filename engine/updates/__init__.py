@@ -278,8 +278,8 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether training steps commute with rotations of the instances, and the reason.
 
-        Rules must not treat the units of a layer differently: if steps commute with permutations of a layer's
-        inputs, they must also commute with permutations of its units.
+        The verdict assumes a property of the rule. If the rule's steps commute with permutations of a layer's
+        inputs, they also commute with permutations of the layer's units.
 
         Args:
             matrix: the data matrix that provides the instances.
@@ -326,8 +326,8 @@ class Plain(Update, frozen=True):
 class MultiplicativeUpdate(Update, frozen=True):
     """Base class of rules that use a gradient g only in the factors e^(−η g).
 
-    If all entries of an example are ±1, the weights of a vector share two such factors. Then two exponentials
-    suffice instead of one for every entry.
+    If all entries of an example are ±1, these factors take only two different values in a weight vector. Then
+    two exponentials suffice, instead of one for each weight.
     """
 
     def structure(self) -> UpdateStructure:
@@ -344,7 +344,7 @@ class Diagonal(Update, frozen=True):
     With `shared`, all inputs of a first-layer unit use the mean of their squared gradients, [B, h, 1]. Then
     each step of the unit is a multiple of the unit's present gradient, and commutes with rotations of the
     instances. If each step uses a single example with entries ±1, all squares within a unit are equal, and
-    `shared` makes no difference. These rules return `by_sizes` as their `invariance`. Source:
+    `shared` makes no difference. Subclasses return `by_sizes` as their `invariance`. Source:
     theory/symmetry#rotation-invariance.
     """
 

@@ -18,8 +18,8 @@ class Lion(Update, frozen=True, tag="lion"):
     """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
 
     Lion is not rotation invariant, because the sign of a sum of gradients is in general not in the span of
-    the gradients. On single examples ±1, the sign of a single gradient is in this span, but the sign of their
-    sum is not. Source: Chen et al. 2023; theory/symmetry#modern-optimizers.
+    the gradients. For single examples with entries ±1, the sign of one gradient is in this span, but the sign
+    of a sum of gradients is not. Source: Chen et al. 2023; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125

@@ -115,7 +115,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
 
 def _with_lengths_of(directions: Params, steps: Params) -> Params:
-    """Keep a direction of length 0 at 0."""
+    """Return `directions`, rescaled to the length of `steps` in each layer. Zero directions stay 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for layer, v in directions.items():
         moves = lengths[layer] > 0
@@ -137,6 +137,6 @@ def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
-    """Return the powers S^p of symmetric matrices S with eigenvalues of at least `least`, up to rounding."""
+    """Return S^p for symmetric matrices S, after eigenvalues below `least` are set to `least`."""
     sizes, axes = eigh(matrices)
     return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT

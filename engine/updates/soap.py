@@ -149,9 +149,9 @@ def _refreshed_basis(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sort and update the columns of Q, which approximate the eigenvectors of S.
 
-    Return the order [B, d] of the columns q of Q by qᵀSq, largest first, and the new Q. The new Q is the
-    orthogonal factor of a QR decomposition of S Q, with the columns of Q in the new order. Batch members that
-    are not `due` keep their order and their Q.
+    Return the order [B, d] of the columns q of Q by qᵀSq, largest first, and the new Q. The columns of Q are
+    first sorted in this order. The new Q is then the orthogonal factor of a QR decomposition of S Q. Batch
+    members that are not `due` keep their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

@@ -228,7 +228,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
 
 class Optimizers(dict[str, Params]):
-    """State of an update rule that consists of torch optimizers of the nets, instead of named tensors.
+    """State of an update rule that calls torch optimizers. It contains the optimizers, not named tensors.
 
     A step changes the optimizers in place.
 

@@ -49,7 +49,7 @@ class TableChoices:
     rotate: bool = False
 
     def read(self) -> Table | EncodedTable:
-        """Read the table, and encode words, dates and missing cells if the file names its label.
+        """Read the table. If labels are in a column of it, also encode words, dates and missing cells.
 
         Raises: BadInput, which names the wrong setting, such as data.header, or data.encode without skrub.
         """
@@ -84,7 +84,7 @@ def features_of(
     If no column has to be left out, return None: `TableChoices.read` then finds the features itself.
 
     Args:
-        keeps_words: whether columns of words are features, which need skrub.
+        keeps_words: whether columns of words are features. Such features need skrub.
     """
     words = () if keeps_words else first.words
     unused = {column for column in (*words, *omitted) if column != label}

@@ -88,8 +88,8 @@ class ValueScale(msgspec.Struct, frozen=True):
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
     """Return the colour scale from the smallest to the largest of the values `z` that it can show.
 
-    If no value is above 0, the scale is linear even if `log` is True. The scale's field `hidden` gives this
-    reason.
+    If `log` is True but no value is above 0, the scale is linear, and the field `hidden` of the scale says
+    why.
     """
     finite = z[np.isfinite(z)]
     positive = finite[finite > 0]
@@ -271,7 +271,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
         """Return slices that select at most `columns` columns and `rows` rows around the point `place`.
 
-        Near a border of the map, the point is not in their middle.
+        Near a border of the map, the point is not in the middle of the selected columns or rows.
         """
         return _window_around(self.x, place[0], columns), _window_around(self.y, place[1], rows)
 
@@ -310,7 +310,9 @@ def _place_text(value: float) -> str:
 def with_error(value: float, stderr: float) -> str:
     """Return a value with its standard error as text, such as "0.034 ± 0.002".
 
-    The value has as many digits as its standard error. If this is NaN, the value has three digits.
+    The value has as many decimals as its standard error. A value that is very large or very small has three
+    significant digits. If the error is 0, infinite or NaN, the text is the value alone, with three
+    significant digits.
     """
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"

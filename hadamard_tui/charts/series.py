@@ -73,7 +73,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 class Axes(msgspec.Struct, frozen=True):
     """Labels, limits in data units, and scales of both axes.
 
-    Axes are hashable, because a cache finds the drawn axes of a chart by them.
+    Axes are hashable, because they are a key in the cache of drawn frames.
     """
 
     title: str

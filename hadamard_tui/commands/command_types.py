@@ -31,7 +31,10 @@ class _Converter(NamedTuple):
 
 
 class QuickOption(TyperOption):
-    """Option whose texts need no pydantic, the import of which takes longer than that of typer."""
+    """Option that converts texts without pydantic.
+
+    An import of pydantic would take longer than the import of typer.
+    """
 
     def get_runtime_param(self) -> Any:
         return _Converter(super().get_runtime_param)

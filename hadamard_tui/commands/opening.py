@@ -77,8 +77,8 @@ def watch_run(
 ) -> int:
     """Open the app on a run that another process computes, or that has ended.
 
-    The app is at most a second behind the run, and computes nothing itself. The command runs open does the
-    same.
+    The app is at most a second behind the run, and computes nothing itself. The command "runs open" does the
+    same as "watch".
     """
     need_terminal(DEFAULT_PRESET)
     from dataclasses import replace

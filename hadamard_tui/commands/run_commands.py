@@ -75,7 +75,7 @@ def list_runs(
 
 @command("show")
 def show_run(run: Word, as_json: AsJson = False) -> None:
-    """Print a stored run as the command run does. With --json, the fields are those of run --json."""
+    """Print a stored run as the command "run" prints a new one; with --json, as "run --json" does."""
     from hadamard_tui.headless import console, stored_results, summary
     from hadamard_tui.running.run_words import state
 

@@ -93,8 +93,9 @@ def add_picture(raw: Raw, clock: str) -> None:
 def remove_picture(raw: Raw, number: int) -> None:
     """Remove a picture, also where another picture draws it as its background.
 
-    A claim that names no picture is about the first picture. If the first picture is removed, such claims get
-    the name of the removed picture. Otherwise, they would become claims about the next picture.
+    A claim that names no picture is about the first picture. If the first picture is removed, such a claim
+    gets the name of this picture, or "the first one" if the picture has no name. Without this name, the claim
+    would become a claim about the next picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:

@@ -259,8 +259,8 @@ class EditableExperiment:
         """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part of a family with a single kind,
-                which needs no name.
+            kind: the new kind. None removes the part. UNTAGGED adds a part whose family has a single kind. A
+                preset document does not name this kind.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -444,7 +444,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
 
     The sweep has values near the number (see `_around`), and omits values with which the experiment cannot
-    run. The copy has no claims, because claims are about a single number.
+    run. The copy has no claims, because the claims of the original are about a single value of the number.
 
     Args:
         is_whole: whether the number must be whole.

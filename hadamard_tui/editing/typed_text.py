@@ -75,7 +75,8 @@ def _item_text(value: Any, digits: int | None) -> str:
 def value_of(field: Field, text: str) -> Any:
     """Return the value of a text that was typed into a field.
 
-    If a field of numbers has other text, return the text: it may be an expression, which is checked later.
+    In a field of numbers, a text that is not a number is returned unchanged, because it may be an expression.
+    Expressions are checked later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -129,7 +130,7 @@ def _parts_between_commas(text: str) -> Iterator[str]:
 
 
 def _toml_value(text: str) -> Any:
-    """Return the value that a text has in TOML, else as a number, else the text itself."""
+    """Parse a text as a TOML value or else as a number. Return any other text unchanged."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -177,8 +178,8 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
     """Return the next values above or below `value`, the nearest first; none if `value` is not a number.
 
-    Steps of whole numbers include the powers of two. In an expression such as 1/(2d), only the leading factor
-    changes, so that the variables remain.
+    For a whole number, powers of two are among the next values. In an expression such as 1/(2d), only the
+    leading factor changes, so that the variables remain.
     """
     if isinstance(value, str):
         return (
@@ -228,7 +229,7 @@ def _following_factors(text: str, up: bool) -> list[float]:
 
 
 def _scaled_expression(text: str, factor: float) -> str:
-    """Return an expression with another leading factor: for `factor` = 4, 2/d becomes 4/d."""
+    """Replace the leading factor of an expression by `factor`, such as 2/d by 4/d for `factor` = 4."""
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"

@@ -145,7 +145,7 @@ def shared_path(
     """Run the stops of a guided path. Return its page, and the largest exit code of the runs.
 
     Args:
-        devices: devices that share the sweep points, or groups of replicas.
+        devices: devices between which the sweep points or the replicas are divided.
 
     Raises: BadInput if the page is too large.
     """

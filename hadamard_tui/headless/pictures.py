@@ -244,7 +244,8 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 def _colour_codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
     """Return the terminal's control codes for a text colour and a background colour.
 
-    A colour without RGB value, as in the frame, is the terminal's default colour.
+    Where the codes set no colour, the terminal uses its default colour. This is so for a text colour that is
+    not in `rgb`, and for the background GROUND.
     """
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []

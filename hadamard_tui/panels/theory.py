@@ -159,8 +159,8 @@ def _sort_rank(line: TheoryLine, learner_name: str) -> int:
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return the statement of a theory line, and whether and why the line applies to a learner.
 
-    The panel states `reason`, the reason of the learner's verdict, above the theory lines. So reasons that
-    end in `reason` are omitted here.
+    `reason` is the reason of the learner's verdict, which the panel states above the theory lines. To avoid
+    repetition, a reason of the theory line that ends with the text `reason` is omitted.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "

@@ -27,8 +27,8 @@ class Guesses:
     """The user's guesses, one per learner, in the order of `learners`.
 
     Args:
-        places: value of x at each evaluation point of the coming run. If the user guesses an x after the last
-            of them, the guess means "never".
+        places: value of x at each evaluation point of the coming run. A guess after the last evaluation point
+            means "never".
         learners: names of the learners.
         guessed: number of confirmed guesses.
     """
@@ -78,9 +78,9 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def is_right(guess: float | None, came_out: float | None) -> bool:
-    """Return whether guess and outcome differ at most by a factor of two. None means "never".
+    """Return whether guess and outcome differ at most by a factor of two.
 
-    If one of them is None, both must be None.
+    None means "never". If only one of the two is None, the guess is wrong. If both are None, it is right.
     """
     if guess is None or came_out is None:
         return guess == came_out

@@ -81,7 +81,11 @@ class Playback:
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Move the playhead to an evaluation point. At the last shown point, it then follows the run."""
+        """Move the playhead to evaluation point `record`.
+
+        If this is the last shown point or a later one, the playhead moves to the last shown point. From then
+        on, it advances with the run.
+        """
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
@@ -89,7 +93,11 @@ class Playback:
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Start a replay from the playhead, or from the start of the run; stop a running replay."""
+        """Start a replay, or stop the running one.
+
+        A replay starts at the playhead. If the playhead is at the last shown point, the replay starts at the
+        start of the run.
+        """
         if self._head is None:
             self._head = 0.0
         self.replaying = not self.replaying

@@ -370,7 +370,8 @@ class Session:
     def toggle(self) -> None:
         """Pause or resume the run.
 
-        If the user looks back, or if the run is over, start or stop a replay instead.
+        If the user has moved the playhead to an earlier point, or if the run is over, start or stop a replay
+        instead.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()

@@ -52,9 +52,9 @@ class Viewed:
 
 
 def _extent_of_results(results: Results) -> object:
-    """Return an object that equals an earlier result only if no results were added in between.
+    """Return a summary of `results` that changes when results are added.
 
-    So a cached view is outdated if the object differs.
+    A cached view is outdated if the summary has changed.
     """
     return len(results.skipped), [
         (

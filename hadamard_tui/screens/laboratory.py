@@ -356,7 +356,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._schedule_frame(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Restart the measurement of the time between frames, which must not include the rest."""
+        """After a rest, in which no frames are drawn, restart the measurement of the time between frames.
+
+        Without the restart, the rest would count as time between two frames.
+        """
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
@@ -541,8 +544,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _is_replaced_by_stored(self) -> bool:
         """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
-        A run is replaced only after it has ended, because then it is in the list of runs, and only if no run
-        is pinned. An empty chart replaces it if a stop asks a question about the next run.
+        A run that goes on is not replaced, because the list of runs does not contain it yet. No run is
+        replaced while a run is pinned. If a stop asks a question about the next run, an empty chart replaces
+        the run.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         has_successor = self.asks_first or self.stored_beside(None) is not None

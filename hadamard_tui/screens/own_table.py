@@ -63,7 +63,7 @@ MOST_SHOWN = 60
 
 
 class FirstRowsTable(DataTable[Text], inherit_bindings=False):
-    """Table that shows the first rows of a file. Enter makes the column at the cursor the label."""
+    """Table that shows the first rows of a file. Enter selects the column at the cursor as label column."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(

@@ -161,9 +161,9 @@ class RunControl(Screen[None]):
         self._run_after_steps()
 
     def _run_after_steps(self) -> None:
-        """Run the set-up at once, unless the last such run started less than REST seconds ago.
+        """Run the set-up, but at most once in REST seconds.
 
-        In this case, run the set-up after REST seconds.
+        A call that comes earlier is delayed until REST seconds after the last run has started.
         """
         if self._resting is not None:
             self._wanted = True

@@ -66,7 +66,7 @@ def guard(token: str) -> Middleware:
 def need_own_page(request: web.Request) -> None:
     """Raise web.HTTPForbidden unless a request comes from a page of this server.
 
-    Otherwise, a page of another server could open the app through a websocket.
+    Without this check, a page of another server could open the app through a websocket.
     """
     if _parsed_address(request.headers.get("Origin", "")).netloc != request.host:
         raise web.HTTPForbidden(text="403: only the pages of this server may open the app\n")

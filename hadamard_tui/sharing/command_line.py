@@ -38,8 +38,8 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
     Args:
         document: the complete experiment as a preset document, with its expressions.
-        preset: preset that the experiment was made from. If it is None or does not exist, the command names
-            the preset BASE.
+        preset: preset that the experiment was made from. If it is None or does not exist, the command starts
+            from the preset BASE instead.
         options: further options of the command.
     """
     base = preset if preset is not None and _is_valid_preset(preset) else BASE

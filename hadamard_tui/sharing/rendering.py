@@ -171,8 +171,8 @@ INHERITED = "fill", "stroke", "stroke-width"
 def pdf(page: SvgSheet) -> bytes:
     """Return the page as a PDF file with selectable text. It has no date: equal pages give equal files.
 
-    If the page needs installed fonts, all fonts are embedded as type 3, because some PDF readers do not show
-    fonts with PostScript outlines as type 42.
+    All fonts of the file are embedded as type 42 or, if the page needs installed fonts, as type 3. An
+    installed font may have PostScript outlines. Some PDF readers do not show such a font if its type is 42.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page

@@ -192,8 +192,9 @@ class SvgPage(SvgSheet):
 
     Args:
         area: SVG group that is clipped to the plot area.
-        grown: group in front of `area`. An animation shows its left part, which grows.
-        ahead: group of which an animation shows only the part to the right of the shown part of `grown`.
+        grown: group in front of `area`. An animation shows this group left of a vertical border, which moves
+            to the right.
+        ahead: group that an animation shows only right of this border.
         over: group in front of `area`, `grown` and `ahead`. It is not clipped.
         letters: group in front of `over`. It grows like `grown`, but is not clipped to the plot area.
         columns, rows: size in cells of a screen that is as large as the plot area.

@@ -166,8 +166,8 @@ def _key_clash(
 ) -> tuple[str, str, str] | None:
     """Return an action, its configured key, and another action with this key; None if there is no clash.
 
-    Actions and motions are checked separately, because a motion may share a key with an action. The widget
-    with the focus then moves, and the action does not happen.
+    Actions and motions are checked separately, because an action may share a key with a motion. If the
+    focused widget has this motion, the key performs the motion, and otherwise the action.
     """
     owners: dict[str, list[str]] = {}
     for action in among:
@@ -184,8 +184,8 @@ def _key_clash(
 def _line_number(text: str, place: str) -> int:
     """Return the number of the line that sets a key of a TOML file, such as `keys.run`.
 
-    If no line sets the key, return the line where the table that should contain the key starts. If this table
-    is missing, too, return 0.
+    If no line sets the key, return the number of the first line of the table to which the key belongs. If the
+    table is missing, too, return 0.
     """
     table = ""
     lines: dict[str, int] = {}

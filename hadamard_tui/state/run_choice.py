@@ -39,7 +39,8 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 def file_of(preset: str) -> str:
     """Return the file of a stored run, or `preset` itself if it does not name a stored run.
 
-    A date or a complete id names a stored run, and so do other words after an @. Raises: BadInput.
+    A date, a complete id, and any text that starts with @ name a stored run. Raises: BadInput if no stored
+    run has this name.
     """
     return single(preset).path if preset.startswith("@") or DATE_OR_ID.fullmatch(preset) else preset
 

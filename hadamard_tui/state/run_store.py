@@ -72,7 +72,7 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 
 def news() -> list[str]:
-    """Return a sentence about each run without a terminal that goes on or has ended.
+    """Return a sentence about each run that goes on without a terminal, or that ended without a terminal.
 
     The end of a run is announced only once.
     """

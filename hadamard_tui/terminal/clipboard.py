@@ -22,7 +22,11 @@ _setting: Clipboard = "auto"
 
 
 def use(setting: Clipboard) -> None:
-    """Set whether to copy to the clipboard: "yes", "no", or "auto" if the terminal is known to support it."""
+    """Set whether the program copies to the clipboard.
+
+    "yes" means always, and "no" means never. "auto" means that it copies unless the terminal seems not to
+    support it.
+    """
     global _setting
     _setting = setting
 

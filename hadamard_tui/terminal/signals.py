@@ -73,7 +73,7 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     This does not change signals that the program ignores (such as SIGHUP after nohup) or already handles
     (such as Ctrl-C). A second signal is ignored, because the command `timeout` sends two signals, and so does
     a closing terminal. A timer ends the program GRACE seconds after the first signal, even after the block.
-    Otherwise, output to a terminal that has stopped its output would block the program.
+    Without the timer, the program could not end while it waits for a terminal that does not accept output.
 
     Args:
         end_at_once: function that ends the program with an exit code. It may interrupt code that holds a

@@ -81,7 +81,10 @@ def printing() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Redirect standard output to the null device, because writing it would fail again when Python exits."""
+    """Redirect standard output to the null device, after an error of writing to it.
+
+    Python writes buffered output when it exits. Without the redirection, this would raise another error.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -93,9 +96,9 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 class Delivery:
     """Context in which results are printed or saved. After an error, the other results still follow.
 
-    The end of the `with` block raises one error: the first error that is neither BadInput nor ReaderGone, or
-    one BadInput with the messages of all, or ReaderGone. Errors earlier in this list come first. If no result
-    failed, nothing is raised.
+    The end of the `with` block raises at most one error. The first error that is neither BadInput nor
+    ReaderGone has priority. If there is none, BadInput with the messages of all BadInput errors is raised, or
+    else ReaderGone.
     """
 
     def __init__(self) -> None:

@@ -35,8 +35,8 @@ def driver_of(app: App[Any]) -> Driver | None:
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
     """Return the notifications that an app shows or is about to show.
 
-    The app omits a message that is among them. Only `_notifications` lists them all, because their widgets
-    are mounted later.
+    The app uses them to avoid showing a message twice. Only `_notifications` lists all notifications, because
+    their widgets are mounted later.
     """
     return app._notifications
 

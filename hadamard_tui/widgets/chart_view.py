@@ -232,7 +232,10 @@ class MultiplesView(Grid):
 
 
 def _labelled_once(plots: Sequence[Plot]) -> Iterator[Plot]:
-    """Yield charts of one measure. Only the first one names it, behind its title, which needs the room."""
+    """Yield charts of one measure without labels of the y-axis, so that their titles have more room.
+
+    The title of the first chart also names the measure.
+    """
     for number, plot in enumerate(plots):
         axes = plot.axes
         title = axes.title if number else f"{axes.title}: {axes.y_label}"

@@ -266,7 +266,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _entered_value(self, value: Any) -> Any:
-        """Return what the user entered in the row, as a value of the type that a preset file has there."""
+        """Convert the value of the row's control to the value that a preset file has for the row's field."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":

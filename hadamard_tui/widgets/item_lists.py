@@ -220,7 +220,7 @@ class ItemList(Vertical):
     def show(self, editable: EditableExperiment) -> None:
         """List the items of a set-up.
 
-        Before the list is mounted, only the set-up is stored, because a key may call this early.
+        A key press may call this method before the list is mounted. In this case, only the set-up is stored.
         """
         self._editable = editable
         if not self.query(Lines):

@@ -162,7 +162,7 @@ def measured(view: View) -> str:
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
-    """Return the columns of the table of learners that fit into it, with their widths.
+    """Choose columns that fit into the table of learners, and return their widths by name.
 
     Args:
         width: width of the table in cells.
@@ -389,9 +389,10 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return explanations of the signs in the table that fit into `width` cells.
+    """Return explanations of the signs in the table, as one line for `width` cells.
 
-    They are all explanations in long form, or as many in short form as fit.
+    If the long forms of all explanations fit, the line has these. Otherwise, it has as many short forms as
+    fit, and at least one.
     """
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:

@@ -456,7 +456,6 @@ class SelectionBar(Horizontal):
 
 
 def _kind_of_part(part: Any) -> str:
-    """Return the kind of a part, which a preset document writes as its kind or as a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 

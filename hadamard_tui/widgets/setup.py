@@ -252,7 +252,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             pass
 
     def enter(self, place: str = "") -> None:
-        """Focus the field at `place` of the preset document, or the first field if there is no such row.
+        """Focus the field at `place` of the preset document, or the first field if `place` has no field.
 
         If the panels are not mounted yet, the field gets the focus after they are mounted.
         """
@@ -587,7 +587,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _fault_with_point(error: BadInput) -> str:
-    """Return the text of an error at the faulty field.
+    """Return the text that is shown about an error next to the faulty field.
 
     If the error occurs only at one sweep point, the text names the point.
     """

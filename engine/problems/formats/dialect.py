@@ -98,9 +98,10 @@ def dialect_of(
         lines: the first lines of the file.
         settings: settings of the user, which override what the lines suggest.
         suffix: suffix of the file's name.
-        has_extra_record: function that returns whether the file has one record more than the required number
-            of rows. The first record must then be a header. The function returns None if the required number
-            is unknown, or if the file has another number of records.
+        has_extra_record: function that compares the number of records in the file with the number of rows
+            that the preset needs. It returns True if the file has one record more, which means that the first
+            record is a header. It returns False if the numbers are equal. Otherwise, or if the preset needs
+            no particular number, it returns None.
 
     Raises: NotATable, BadField.
     """

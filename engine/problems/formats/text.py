@@ -145,7 +145,8 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
 def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
     """Estimate the number of rows from the file's size and the mean length of its first rows.
 
-    For a compressed file, return the number of first rows, because the size of its text is unknown.
+    The first rows are those in `lines`. For a compressed file, the size of the text is unknown, so the number
+    of rows in `lines` is returned.
     """
     letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
     rows = len(lines) - dialect.lines

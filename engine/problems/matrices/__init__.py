@@ -75,8 +75,9 @@ class RowNumbers(NamedTuple):
 class MatrixStructure(NamedTuple):
     """Properties of the instances that a matrix family states. With the defaults, no theorem applies.
 
-    `Matrix.structure` sets the fields from `repeated` to `features_made`, as the fields and methods of the
-    family imply. The family sets the fields after `features_made`.
+    `Matrix.structure` sets the properties from `repeated` to `features_made`. It derives them from the
+    options `repeat` and `rotate`, and from the methods that the family overrides. The family sets the
+    properties after `features_made`.
     """
 
     repeated: bool = True
@@ -241,8 +242,8 @@ class Matrix(Part, frozen=True, kw_only=True):
     This does not change the predictions of a rotation-invariant learner. Source: WKA21 App. A;
     theory/conventions#matrices.
 
-    Targets refer to features. In most families, features are the entries of an instance, and change sign with
-    the instance. A family with other features computes them in the method `named`.
+    Targets refer to features. In most families, the features of an instance are its entries. The features of
+    −x are then the negated features of x. A family with other features computes them in the method `named`.
     """
 
     repeat: Annotated[

@@ -34,9 +34,9 @@ class Digits(Matrix, frozen=True, tag="digits"):
     Pixels are standardised, (x − mean)/std, by the mean and standard deviation of all pixels of the selected
     images. With `normalised`, the mean of the selected images is subtracted instead, and each image is scaled
     to length 1. `digits` selects images by their digit, and `n` limits their number. Images are in random
-    order or, without `permute`, in the order of the collection. With `in_turns`, the digits take turns as
-    long as there are images of each. The target `classes` uses the digits as classes, in the order of
-    `digits`.
+    order or, without `permute`, in the order of the collection. With `in_turns`, the first image of every
+    digit comes first, then the second image of every digit, and so on. Digits without further images are
+    skipped. The target `classes` uses the digits as classes, in the order of `digits`.
 
     You can use your own images of ten classes instead. For IDX files, the format of MNIST, `images` is the
     file of images, and `labels` is the file of their labels. Without `labels`, `images` is a binary batch of

@@ -31,7 +31,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
     then still the rows of a Hadamard matrix of order D. If the target is a feature, the label of an instance
-    contains the product of the signs of its r rows, which are unknown. But the signs of the D rows are not
+    is an entry of a Hadamard matrix, times the unknown signs of r rows. But the signs of the D rows are not
     independent, so bounds that require independent signs do not apply. With a single factor, the matrix is
     `hadamard`. Source: theory/hadamard#factors.
     """

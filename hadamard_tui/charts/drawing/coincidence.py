@@ -66,7 +66,7 @@ def _is_near_in_columns(lines: Spans, index: int, other: int, steep: bool = Fals
     """Return whether two lines are visible and near each other in each column, bool [columns].
 
     On steep lines, one dot sideways is many dots up or down. With `steep`, lines may therefore be farther
-    apart, by half the smaller of their heights in the column.
+    apart. The permitted distance grows by half the vertical extent that the flatter line has in the column.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
@@ -168,9 +168,9 @@ def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Split each group of series so that its members have values close to those of its first member.
+    """Split each group into groups in which the values of all series are close to those of the first.
 
-    Series that equal the first member come directly after it.
+    Series that equal the first series come directly after it.
     """
     close_groups: list[tuple[int, ...]] = []
     for group in groups:

@@ -119,7 +119,7 @@ def _axis_scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots_from_top(heat: HeatMap, size: int) -> np.ndarray:
-    """Return the numbers of slots, from top to bottom. Slot 0 is at the lower limit of y."""
+    """Return the indices of `size` equal parts of the y-axis from top to bottom; 0 is at its lower limit."""
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 
@@ -134,8 +134,8 @@ def _paint_half_blocks(
 ) -> np.ndarray:
     """Paint the values of a heat map as half blocks, and return the background ink for marks on them.
 
-    If both halves of a cell are colours or both are greys, its background is their mean. Otherwise, it is the
-    ink with the larger number.
+    A character shows two values, each in half of the character. If both have colours or both have greys, the
+    background ink is the mean of the two ink numbers. Otherwise, it is the larger ink number.
     """
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_slots_from_top(heat, up.size), up, heat.y)

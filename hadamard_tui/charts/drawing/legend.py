@@ -160,7 +160,7 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the entry with `name`, which may be empty. A letter replaces the line sample."""
+        """Return the entry's text: relation, letter (or else the line sample) and `name`, if not empty."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 

@@ -85,7 +85,8 @@ class Drawn(msgspec.Struct, frozen=True):
 class NodePlace(NamedTuple):
     """Drawn units of a layer, and the rows in which they are drawn.
 
-    If some units are not drawn, the row `ellipsis` shows their number `more`.
+    `more` units are not drawn. The row with index `ellipsis` states this number; `ellipsis` is None if there
+    is no such row.
     """
 
     units: np.ndarray

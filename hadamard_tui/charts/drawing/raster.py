@@ -90,7 +90,8 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     Args:
         across, down: coordinates of the points in dots. The centre of the first dot is 0, and rows count from
             the top. NaN interrupts the line.
-        style: the dash pattern. It leaves out dots by column or, on steep segments, by row.
+        style: the dash pattern. Whether a dot is drawn depends on its column or, on steep segments, on its
+            row.
     """
     plane = np.zeros((high, wide), dtype=bool)
     start = np.stack([across[:-1], down[:-1]])
@@ -234,8 +235,8 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 def _owners_by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
     """Let series that coincide take turns in colouring the line that they share.
 
-    `owner` and the result hold the index of the series that colours each cell. In `owner`, this is the first
-    series of each group.
+    `owner` and the result hold the index of the series that colours each cell. A group contains the indices
+    of series that coincide. In `owner`, the first series of a group colours all cells of the group.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -280,7 +281,8 @@ def _dash_patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 def _stipple_pattern(high: int, wide: int, apart: int) -> np.ndarray:
     """Return the sparse pattern of dots with which shaded bands are filled, bool [high, wide].
 
-    Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
+    If the index of a column is a multiple of `apart` // 2, every `apart`-th dot of the column is set. The
+    other columns are empty.
     """
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)

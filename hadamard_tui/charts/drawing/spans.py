@@ -147,11 +147,12 @@ def _fill_spans(
 def _edge_and_crossings(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an end of each curve's run in each column, and whether curves cross the columns' borders.
+    """Return the lower or upper end of each curve in each column, and the column borders it crosses.
 
-    The ends [curves, columns] are positions counted upwards, NaN where there is no run. They are lower ends
-    if `extreme` is the minimum, and upper ends if it is the maximum. The crossings are bool [curves, columns
-    + 1]. They include the left border of the first column and the right border of the last column.
+    In a column of dots, a curve covers the dots from its lower to its upper end. The ends [curves, columns]
+    are positions counted upwards, NaN where a column has no part of a curve. They are lower ends if `extreme`
+    is the minimum, and upper ends if it is the maximum. The crossings are bool [curves, columns + 1]. They
+    include the left border of the first column and the right border of the last column.
     """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
@@ -294,7 +295,8 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each point of a series is above the chart, and whether it is below the chart.
 
-    On a linear axis, no point counts as below, because only rounding errors lie below the lower limit.
+    The lower limit of a linear axis is at most the smallest value, apart from rounding errors. So on a linear
+    axis, no point counts as below the chart.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)

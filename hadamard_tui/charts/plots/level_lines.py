@@ -26,8 +26,9 @@ def level_lines(
     """Return the path [n, 2] along which `values` [Ny, Nx] equal `level`.
 
     Rows of NaN separate the pieces of the path. Between grid points, values are interpolated by monotone
-    cubics, on a log axis along its logarithm. Near values that are not finite, there is no path. If the grid
-    has only one row or column, or if no value crosses the level, the path is empty, [0, 2].
+    cubics in x and y. On a log axis, they are cubics in the logarithm of x or y. Near values that are not
+    finite, there is no path. If the grid has only one row or column, or if no value crosses the level, the
+    path is empty, [0, 2].
     """
     from contourpy import contour_generator  # imported here, because most charts need no contours
 
@@ -68,7 +69,7 @@ def _refined(places: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _slopes(widths: np.ndarray, secants: np.ndarray) -> np.ndarray:
-    """Return the slopes [N, M] at the grid points for which cubics are monotone wherever the values are.
+    """Return slopes [N, M] at the grid points, which make the cubics monotone where the values are.
 
     Args:
         widths: lengths of the intervals between the grid points, [N − 1].

@@ -177,8 +177,8 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
     Args:
         curves: the visible values of each curve, all of them finite.
-        rounding: largest rounding error of a value whose exact value is 0, divided by the largest of all
-            values.
+        rounding: largest computed value that may stand for an exact 0, as a fraction of the largest value of
+            all curves.
     """
     above = [y[y > 0] for y in curves]
     values = np.sort(np.concatenate([*above, np.empty(0)]))
@@ -372,7 +372,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether tables read values before the end of a finished run, for the reason in `shown_at`."""
+        """Whether tables of a finished run show earlier values, because the final bounds are about 0."""
         return self.at_end and self.shown_at != self.x
 
     @cached_property
@@ -402,7 +402,10 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the x nearest to `x` at which the picture has values. A log axis compares ratios."""
+        """Return the x nearest to `x` at which the picture has values.
+
+        On a log axis, the nearest x is the one with the ratio to `x` closest to 1.
+        """
         places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)

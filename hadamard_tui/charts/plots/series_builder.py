@@ -29,8 +29,8 @@ class BufferCache(Generic[T]):
     """Cache with one value per buffer, which is an array that holds the values of a growing curve.
 
     In a buffer with several columns, every column has a separate value in the cache. All slices that start at
-    the start of a buffer share the buffer's value. The slice itself cannot be the key, because every frame
-    takes new slices.
+    the start of a buffer share the buffer's value. A slice itself cannot be a key of the cache, because each
+    drawing of the chart makes new slices.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -156,8 +156,8 @@ _thinning_of = BufferCache(Thinning)
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return indices of points that suffice to draw a curve for x from `low` to `high`.
 
-    The indices include one more point on each side. If there are at least SHORT points, only the lowest and
-    the highest point of each block of adjacent points are included.
+    The indices also include the last point before `low` and the first point after `high`. If these are at
+    least SHORT points, only the lowest and the highest point of each block of adjacent points are included.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.

@@ -76,7 +76,7 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float | None:
-        """Value of the row divided by the value of the row's theory line.
+        """`value` divided by `height`, which is the value of the theory line at the same x.
 
         The ratio is None if a value is missing, if the line is 0 up to rounding, or if the picture has
         negative values. It is also None if it is at least MOST_TIMES.

@@ -89,8 +89,8 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     """Return axes for the shown part of the series, and a text.
 
     The text says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "". If
-    x grows during the run, as the number of examples does, the limits change only in steps. For a loss or
-    another risk, the linear y-axis has the limits of `risk_limits`.
+    x grows during the run, as the number of examples does, the limits of a linear y-axis change only in
+    steps. For a loss or another risk, the linear y-axis has the limits of `risk_limits`.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"

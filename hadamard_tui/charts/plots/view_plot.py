@@ -175,10 +175,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _curves_without_copies(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, without copies of a reference learner for each value of the sweep axes.
+    """Return the curves to draw, without equal curves of a reference learner.
 
-    A reference learner is drawn like a theory line. If its curves are equal, one is drawn, with the learner's
-    name.
+    A reference learner has a curve for each point of a sweep. If these curves are equal as far as they go,
+    only the longest is drawn, with the learner's name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -221,9 +221,10 @@ def _curve_or_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _excluded_region(look: Look) -> list[Series]:
-    """Return the region below the proved lower bounds of all learners to which such bounds apply.
+    """Return a region that no curve of a learner with proved lower bounds can enter.
 
-    The curves of these learners cannot lie in this region.
+    The region lies below the bounds of all these learners. Of several bounds on one learner, the highest
+    counts.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
     is no region.
@@ -413,8 +414,9 @@ def upright(series: Series, axes: Axes) -> Series:
 def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
     """Return the marks of a picture without duplicates.
 
-    Marks with equal coordinates become one mark. Its name consists of the first comma-separated parts, if all
-    names share them. Otherwise, all these marks are kept.
+    Marks with equal coordinates become one mark. The names of marks are parts separated by commas. The name
+    of the new mark consists of the parts with which all names of the equal marks begin. If the names share no
+    first part, all these marks are kept.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:

@@ -33,7 +33,7 @@ def solution(X: NDArray[Any], y: NDArray[Any], lam: float) -> NDArray[Any]:
 
 
 def naive_my_part(solver: MyPart, X: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the predictions for `rows` of a solver that has seen examples X [k, d] with labels y [k].
+    """Return a solver's predictions for `rows` after it has seen examples X [k, d] with labels y [k].
 
     They are computed by another method than the solver uses, to test the solver.
     """

@@ -13,7 +13,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class MyPart(Line, frozen=True, tag="my-part"):
-    """1: the square loss of predicting 0, if all labels are ±1. Source: none needed."""
+    """The constant 1, which is the square loss of predicting 0 if all labels are ±1. Source: none needed."""
 
     title: ClassVar[str] = "loss of predicting 0"
     measure: ClassVar[str] = "loss"
