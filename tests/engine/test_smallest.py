@@ -43,7 +43,7 @@ def problems(folder):
 
 def smallest(kind, member, words, folder):
     """Raw matrices of a kind in its smallest sizes, each with a name."""
-    if kind == "file" and words.keys() & {"header", "separator", "decimal"}:
+    if kind == "file" and words.keys() & {"header", "separator", "decimal", "encode"}:
         return []  # these are about texts
     if kind == "file":
         return [({**words, "path": str(folder / f"{n}x{d}.npy")}, (n, d)) for n, d in SHAPES]
