@@ -124,19 +124,22 @@ def laboratory(
         return 0
     need_terminal(preset or DEFAULT_PRESET)
     gc.disable()  # until the first paint, before which nearly no object becomes garbage
-    from hadamard_tui.state.launch import begin
+    try:
+        from hadamard_tui.state.launch import begin
 
-    devices, device = devices_at(place, device)
-    wanted: Raw | None = None
-    answers: list[str] = []
-    if preset or settings or device:
-        preset = preset or DEFAULT_PRESET
-        wanted = load(preset, settings, device, answer=answers.append)
-    start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or (), answers)
-    start = replace(start, devices=devices)
-    from hadamard_tui.app import open_app
+        devices, set_device = devices_at(place, device)
+        wanted: Raw | None = None
+        answers: list[str] = []
+        if preset or settings or device:
+            preset = preset or DEFAULT_PRESET
+            wanted = load(preset, settings, set_device, answer=answers.append)
+        start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or (), answers)
+        start = replace(start, devices=devices)
+        from hadamard_tui.app import open_app
 
-    return open_app(start)
+        return open_app(start)
+    finally:
+        gc.enable()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

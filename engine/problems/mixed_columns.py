@@ -81,15 +81,22 @@ class MixedColumns:
         self._others = [name for name in self._kinds if name not in self._strings]
         outputs = {name: self._outputs.get(name, []) for name in worded.columns}
         of_column = {**outputs, **{name: [name] for name in self._numeric}}
-        self.names = tuple(output for name in frame.columns for output in of_column.get(name, []))
-        """Names of the features."""
+        self.names = tuple(
+            f"{output} of {name}" if output != name and output in self._numeric else output
+            for name in frame.columns
+            for output in of_column.get(name, [])
+        )
+        """Names of the features. The year of `sold` is not called `sold_year` if a column of numbers is."""
 
-        places = {name: place for place, name in enumerate(self.names)}
-        self._numeric_places = [places[name] for name in self._numeric]
+        places: dict[str, list[int]] = {}
+        for name in frame.columns:
+            first = sum(map(len, places.values()))
+            places[name] = [*range(first, first + len(of_column.get(name, [])))]
+        self._numeric_places = [places[name][0] for name in self._numeric]
         self._string_names = [output for name in self._strings for output in outputs[name]]
-        self._string_places = [places[name] for name in self._string_names]
+        self._string_places = [place for name in self._strings for place in places[name]]
         other_names = [output for name in self._others for output in outputs[name]]
-        self._other_places = [places[name] for name in other_names]
+        self._other_places = [place for name in self._others for place in places[name]]
         words = {name for name, kind in self._kinds.items() if kind == "low_cardinality"}
         self._are_words = np.array([name in words for name in self._others for _ in outputs[name]], bool)
         """Whether each feature of `_others` says that a row has a certain word."""
@@ -134,7 +141,7 @@ class MixedColumns:
         Features of words that occur in no training row are 0. Missing numbers become the median of the
         training rows.
         """
-        sides = tuple(np.empty((len(rows), len(self.names))) for rows in (train, tested))
+        sides = tuple(np.full((len(rows), len(self.names)), np.nan) for rows in (train, tested))
         for side, rows in zip(sides, (train, tested), strict=True):
             side[:, self._numeric_places] = self._numbers[rows]
             side[:, self._other_places] = self._other_features[rows]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from engine.core.parts import BadField, BadInput
 from engine.problems.data_files import LeftOut, version_of
 from engine.problems.formats import Content, NotATable, refuse_settings
@@ -72,5 +74,32 @@ def _frame_with_names(content: Content, layout: ColumnLayout, read: Callable[[],
     names = [name if name and counts[name] == 1 else f"column {place}" for place, name in enumerate(headings)]
     features = frame[[*layout.features]]
     features.columns = [names[place] for place in layout.features]
-    label = frame[layout.label], names[layout.label]
-    return MixedFrame(features, layout.features, *label, layout.left_out, content.has_header)
+    labels, label = frame[layout.label], names[layout.label]
+    _check_cells(features, labels, label)
+    return MixedFrame(features, layout.features, labels, label, layout.left_out, content.has_header)
+
+
+def _check_cells(features: pd.DataFrame, labels: pd.Series[Any], label: str) -> None:
+    """Refuse labels that are dates or all missing, infinite numbers, and cells that hold lists.
+
+    Raises: BadField, which names the column.
+    """
+    from pandas.api import types
+
+    if labels.isna().all():
+        raise BadField("label", f"column {label!r} has no labels: all of its cells are empty")
+    if types.is_datetime64_any_dtype(labels):
+        raise BadField("label", f"column {label!r} holds dates; labels must be numbers or words")
+    for name, column in {**dict(features.items()), label: labels}.items():
+        if types.is_float_dtype(column):
+            cells = column.to_numpy(np.float64, na_value=np.nan)
+            if np.isinf(cells).any():
+                row = int(np.isinf(cells).argmax()) + 1
+                raise BadField(
+                    "path",
+                    f"column {name!r} holds {cells[row - 1]} in row {row}; every number must be finite",
+                )
+        elif types.is_object_dtype(column) and not column.map(types.is_scalar).all():
+            raise BadField(
+                "path", f"column {name!r} holds lists or tables; every cell must be a number, word or date"
+            )

@@ -67,7 +67,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         return Equations(data, self.batch, self.of == "population", self.abstain)
 
     def size(self, n: int, d: int) -> int:
-        return d * (d + 1) // 8 + (self.batch + 2) * (d + 1) + 2 * n * d
+        return d * (d + 1) // 4 + d * d * self.abstain + (self.batch + 2) * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
         return Verdict(False, "it depends on the sign of every entry, and on the order of the entries")

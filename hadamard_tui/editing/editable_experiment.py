@@ -443,8 +443,9 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
 
-    The sweep has values near the number (see `_around`), and omits values with which the experiment cannot
-    run. The copy has no claims, because the claims of the original are about a single value of the number.
+    The sweep has values near the number (see `_numbers_around`), and omits values with which the experiment
+    cannot run. The copy has no claims, because the claims of the original are about a single value of the
+    number.
 
     Args:
         is_whole: whether the number must be whole.

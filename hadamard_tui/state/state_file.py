@@ -108,7 +108,7 @@ def parse(text: bytes) -> Memory:
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
         chart = memory.view.chart  # the user chose no False in the file
-        chosen = {option: getattr(chart, option) or None for option in ("x_log", "y_log", "multiples")}
+        chosen = {option: getattr(chart, option) or None for option in ("x_log", "y_log")}
         memory.view.chart = replace(chart, **chosen)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error

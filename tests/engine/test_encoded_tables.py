@@ -109,3 +109,61 @@ def test_words_without_skrub_and_a_missing_label_are_refused(tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "skrub", None)
     with pytest.raises(BadInput, match=r"problem.matrix.encode: .*pip install skrub"):
         described(file)
+
+
+def test_a_feature_of_a_date_does_not_replace_a_column_of_numbers_of_its_name(tmp_path):
+    file = tmp_path / "houses.csv"
+    rows = [f"{7 * row},{2000 + row}-03-{row % 28 + 1:02},{row}" for row in range(60)]
+    file.write_text("\n".join(["sold_year,sold,price", *rows]) + "\n")
+    drawn = data_of(described(file, permute=False, test_share=0.25))
+    features = drawn.instances.rows[0].numpy()
+    numbers = np.arange(60)
+    assert (features[:, 0] == 7 * numbers).all()
+    assert (features[:, 1] == 2000 + numbers).all()
+    assert np.isfinite(features).all()
+    names = encoded_table.read_encoded(described(file).problem.matrix._table_request(), "data").columns.names
+    assert names[:2] == ("sold_year", "sold_year of sold")
+    assert len({*names}) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "message"),
+    [
+        (
+            "size",
+            ["", "inf", "3"],
+            "problem.matrix.path: column 'size' holds inf in row 2; every number must be",
+        ),
+        ("price", ["1", "-inf", "3"], "problem.matrix.path: column 'price' holds -inf in row 2"),
+        ("price", ["", "", ""], "problem.matrix.label: column 'price' has no labels"),
+    ],
+)
+def test_cells_that_no_learner_could_use_are_refused(tmp_path, column, cells, message):
+    table = {"size": ["1", "2", "3"], "town": ["Ulm", "", "Kiel"], "price": ["1", "2", "4"], column: cells}
+    file = tmp_path / "houses.csv"
+    lines = [",".join(row) for row in zip(*table.values(), strict=True)]
+    file.write_text("\n".join([",".join(table), *lines * 20]) + "\n")
+    with pytest.raises(BadInput) as error:
+        data_of(described(file))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "message"),
+    [
+        (
+            "price",
+            np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]"),
+            "label: column 'price' holds dates",
+        ),
+        ("size", [[1.0, 2.0]] * 60, "path: column 'size' holds lists"),
+    ],
+)
+def test_columns_of_a_parquet_file_that_no_learner_could_use_are_refused(tmp_path, column, cells, message):
+    import pandas as pd
+
+    table = {"size": np.arange(60.0), "town": ["Ulm", "Kiel"] * 30, "price": np.arange(60.0), column: cells}
+    pd.DataFrame(table).to_parquet(tmp_path / "houses.parquet")
+    with pytest.raises(BadInput) as error:
+        data_of(described(tmp_path / "houses.parquet"))
+    assert message in str(error.value)

@@ -319,11 +319,13 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     @cached_property
     def resolved(self) -> ChartOptions:
         x_log, y_log, multiples = self.options.x_log, self.options.y_log, self.options.multiples
+        owners = [curve.learner for curve in self.view.curves if not curve.training.is_reference]
+        are_too_many = len(owners) > MOST_TOGETHER and len(set(owners)) > 1
         return replace(
             self.options,
             x_log=self.view.axes.x_log if x_log is None else x_log,
             y_log=self.view.axes.y_log if y_log is None else y_log,
-            multiples=len(self.view.curves) > MOST_TOGETHER if multiples is None else multiples,
+            multiples=are_too_many if multiples is None else multiples,
         )
 
     @cached_property
