@@ -205,9 +205,7 @@ class Curvature:
             return changed
 
         tensors = {layer: tensor.detach() for layer, tensor in self._tensors.items()}
-        return LayeredProducts(
-            self._architecture, tensors, self._instances, lambda _: slopes.detach(), slope_changes
-        )
+        return LayeredProducts(self._architecture, tensors, self._instances, slopes.detach(), slope_changes)
 
     @cached_property
     def _penalty_diagonal(self) -> torch.Tensor:

@@ -14,9 +14,6 @@ from engine.core.params import Params
 from engine.core.parts import MOST
 from engine.problems.instances import Instances
 
-Slopes = Callable[["torch.Tensor"], "torch.Tensor"]
-"""Function from predictions [B, n] to ∂L/∂ŷ [B, n]."""
-
 SlopeChanges = Callable[["torch.Tensor"], "torch.Tensor"]
 """Function from S changes of the predictions, [S, B, n], to the changes of ∂L/∂ŷ, to first order."""
 
@@ -46,9 +43,10 @@ class LayeredProducts:
         architecture: Architecture,
         tensors: Params,
         instances: Instances,
-        slopes: Slopes,
+        slopes: torch.Tensor,
         slope_changes: SlopeChanges,
     ) -> None:
+        """Compute the terms that do not depend on v. `slopes` are ∂L/∂ŷ [B, n] for the nets `tensors`."""
         hidden = architecture.structure().hidden_layers
         assert hidden is not None, "has_layered_products says so"
         edges = architecture.edges(tensors, slice(None), MOST)
@@ -59,8 +57,7 @@ class LayeredProducts:
         outputs, factors = zip(*(with_slope(hidden.activation, z) for z in signals), strict=True)
         self._inputs = [None, *outputs]  # a_{l−1}; the inputs of the first layer are the instances
         self._factors = [factor[:, :, None] for factor in factors]  # σ′(z_l), [M, n_l, 1, n]
-        predictions = architecture.predict(tensors, instances)
-        back = slopes(predictions).view(len(self._weights[0]), -1, instances.n)
+        back = slopes.view(len(self._weights[0]), -1, instances.n)
         self._back = [back]  # g_l
         self._bends: list[torch.Tensor | None] = []  # σ″(z_l) e_l, or None if it is 0
         for weights, z, factor in zip(
