@@ -51,7 +51,7 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _points_between(ends: Floats) -> Floats:
-    """Return a point inside each interval between neighbouring `ends`, of which two may be −∞ and ∞."""
+    """Return a point inside each interval between neighbouring `ends`. The outer ends may be −∞ and ∞."""
     outer = np.clip(ends, *_outer_points(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 

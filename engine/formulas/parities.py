@@ -108,7 +108,7 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Products of unknown signs ±1, some of which are observed and determine others.
+    """Products of unknown signs ±1. The observed products determine others.
 
     Every product has one sign from each list. It is represented by a vector over F₂ that has a 1 for each of
     its signs. The value of a product is known if its vector is a sum of the vectors of observed products. The

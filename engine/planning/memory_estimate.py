@@ -272,7 +272,7 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 
 def _smaller_settings_in_words(experiment: Experiment, free: int) -> str:
-    """Suggest smaller settings, each of which alone makes the run fit into `free` bytes."""
+    """Suggest smaller settings. A single one of them makes the run fit into `free` bytes."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)

@@ -47,7 +47,7 @@ class MeasureSeries:
         self.stderr: Floats | None = None if replicas == 1 else np.empty(capacity)
 
     def fill(self, start: int, values: Floats) -> None:
-        """Write the values [S, R] of S records, the first of which has the index `start`."""
+        """Write the values [S, R] of S records. The first record has the index `start`."""
         place = slice(start, start + len(values))
         self.values[place] = values[:, : self.values.shape[1]]
         if self.stderr is not None:

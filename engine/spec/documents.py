@@ -167,7 +167,7 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 
 
 def _all_learner_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of all learners in a document, also of those that exist at no sweep point."""
+    """Return the names of all learners in a document, even if a learner exists at no sweep point."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
     return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 

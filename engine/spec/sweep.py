@@ -121,7 +121,7 @@ class Sweep:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names of all learners in order, including those that are missing at some sweep points."""
+        """Names of all learners in order, even if a learner is missing at some sweep points."""
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )

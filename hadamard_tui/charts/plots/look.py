@@ -250,7 +250,10 @@ class Pinned(NamedTuple):
 
 
 MOST_TOGETHER = 16
-"""Largest number of curves in one chart. More get one chart per learner, unless the user has chosen."""
+"""Largest number of curves of several learners in one chart, unless the user has chosen.
+
+More curves, such as 25 at 120×40, cover each other, so that each learner gets a chart.
+"""
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
