@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -118,6 +121,23 @@ def test_a_result_of_axes_is_whole_with_its_points_and_the_curves_of_its_picture
         assert torn(path)
     path.write_text(json.dumps(result)[:-1])
     assert torn(path)
+
+
+def test_an_index_is_judged_with_the_journal_that_its_killed_writer_left(tmp_path: Path):
+    path, killed = tmp_path / "index.sqlite", tmp_path / "killed"
+    killed.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as index:
+        index.execute("create table runs (file unique)")
+        index.executemany("insert into runs values (?)", [(str(number) * 400,) for number in range(100)])
+        index.execute("pragma cache_size = 1")
+        index.execute("begin immediate")
+        index.execute("delete from runs where rowid % 3")
+        for part in tmp_path.glob("index.sqlite*"):
+            shutil.copy(part, killed)
+    assert {part.name for part in killed.iterdir()} == {"index.sqlite", "index.sqlite-journal"}
+    assert [torn(part) for part in sorted(killed.iterdir())] == ["", ""]
+    (killed / "index.sqlite-journal").unlink()
+    assert torn(killed / "index.sqlite"), "half of a transaction is no index"
 
 
 def test_a_ledger_of_a_store_names_runs_that_are_lost_or_cut(tmp_path: Path):

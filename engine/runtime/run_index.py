@@ -175,7 +175,7 @@ class RunIndex:
             self._connection = None
 
     def _delete_files(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
                 (self._folder / f"index.sqlite{suffix}").unlink()
 

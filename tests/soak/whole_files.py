@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sqlite3
 import tempfile
 import tomllib
@@ -44,12 +45,15 @@ def _run(content: bytes) -> bool:
     return bool(run.document) and all(curves)
 
 
-def _index(content: bytes) -> bool:
-    """Whether an index of runs is intact. What a killed writer left in its log is not in the file yet."""
+def _is_sound_index(path: Path) -> bool:
+    """Return whether an index of runs is intact once SQLite has mended it from the files beside it.
+
+    A killed writer leaves its log, or, in an index without tables yet, its rollback journal.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "index.sqlite"
-        path.write_bytes(content)
-        with closing(sqlite3.connect(path)) as index:
+        for part in path.parent.glob(f"{path.name}*"):
+            shutil.copy(part, folder)
+        with closing(sqlite3.connect(Path(folder) / path.name)) as index:
             return [row[0] for row in index.execute("pragma integrity_check")] == ["ok"]
 
 
@@ -72,8 +76,8 @@ WHOLE: dict[str, Callable[[bytes], bool]] = {
     ".csv": _csv,
     ".json": _json,
     ".run": _run,
-    ".sqlite": _index,
-    **dict.fromkeys((".sqlite-wal", ".sqlite-shm"), lambda content: True),  # SQLite mends them itself
+    # SQLite reads these with the index
+    **dict.fromkeys((".sqlite-wal", ".sqlite-shm", ".sqlite-journal"), lambda content: True),
     ".parquet": _parquet,
     ".toml": _toml,
     ".svg": lambda content: content.rstrip().endswith(b"</svg>"),
@@ -84,10 +88,14 @@ WHOLE: dict[str, Callable[[bytes], bool]] = {
 
 def torn(path: Path) -> str:
     """Reason why an existing file is incomplete, or an empty text."""
-    check = _state if path.name == "last.json" else WHOLE[path.suffix]
     content = path.read_bytes()
     try:
-        sound = check(content)
+        if path.suffix == ".sqlite":
+            sound = _is_sound_index(path)
+        elif path.name == "last.json":
+            sound = _state(content)
+        else:
+            sound = WHOLE[path.suffix](content)
     except Exception as error:
         return f"{path.name} of {len(content)} bytes: {type(error).__name__}: {error}"
     return "" if sound else f"{path.name} of {len(content)} bytes ends in {content[-40:]!r}"
