@@ -372,7 +372,7 @@ def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, 
 
 
 def test_theory_tells_what_was_computed_by_structure():
-    told = "It is computed by the structure of the instances"
+    told = "It is computed by an operator in place of the matrix of instances"
     net = 'learners.GD.architecture={kind="dense", widths=[4], activation="tanh"}'
     assert told in words(theory.show(context_of("hadamard-128", net)))
     assert told not in words(theory.show(context_of("hadamard-128")))
