@@ -159,9 +159,7 @@ def test_a_rule_with_a_method_that_is_no_longer_called_is_refused_with_what_repl
     with pytest.raises(BadInput) as refused:
         members("updates")
     fault = str(refused.value)
-    assert fault.startswith(
-        f"{file}: the program no longer calls the method Half.{method}; declare the field `"
-    )
+    assert fault.startswith(f"{file}: the program no longer calls the method Half.{method}; set the field `")
     fields = set(re.findall("`([a-z_]+)`", fault)) - {"structure"}
     assert fields <= {*UpdateStructure._fields}
 
