@@ -100,7 +100,9 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
     ):
         computed("small.toml", presets.document("small.toml", [*settings, "claims=[]"]), errors)
         assert isinstance(errors.file, io.StringIO)
-        assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == is_announced
+        assert (
+            "Expensive: rank. Each value needs a singular value decomposition" in errors.file.getvalue()
+        ) == is_announced
 
 
 def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
