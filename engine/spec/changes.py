@@ -204,8 +204,9 @@ def _pictures_of_sweep(document: Raw, experiment: Experiment, symbol: str) -> li
     curves |= {"measure": measure, "curves": [AXIS]}
     law: Raw = {"name": "law", "x": AXIS, "measure": measure}
     if has_clock and measure in ("loss", {"kind": "loss"}):
-        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
+        law |= {"title": f"When the loss first falls below {THRESHOLD}, against {symbol}", "y_log": True}
         law["read"] = {"first_below": THRESHOLD}
     else:
-        law["title"] = f"At the end, against {symbol}"
+        name = measure if isinstance(measure, str) else measure["kind"]
+        law["title"] = f"Final {name}, against {symbol}"
     return [law, curves] if has_clock else [law]
