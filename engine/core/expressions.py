@@ -410,7 +410,7 @@ class _Parser:
 
     def _unexpected_token_error(self, at_end: str = "it is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
-        return BadExpression(at_end if kind == "end" else f"{text!r} is not allowed there")
+        return BadExpression(at_end if kind == "end" else f"{text!r} is misplaced")
 
 
 GREEK = {
@@ -506,7 +506,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
         try:
             return _value_text(exact(match[1], names))
         except BadExpression as error:
-            raise BadExpression(f"{match[0]} does not fit: {error}") from error
+            raise BadExpression(f"{match[0]} cannot be computed: {error}") from error
 
     return _PIECE.sub(piece, text)
 

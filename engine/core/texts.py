@@ -35,7 +35,7 @@ def fault(text: str, allowed: str = "") -> str:
     refused = next((letter for letter in text if letter not in allowed and _is_refused(letter)), None)
     if refused is None:
         return ""
-    remedy = "take emoji that are not joined" if refused == "\u200d" else "leave it out"
+    remedy = "use an emoji that is a single character" if refused == "\u200d" else "leave it out"
     return f"holds {_letter_name(refused)}, which terminals do not show as text; {remedy}"
 
 
@@ -81,7 +81,7 @@ def reason_of(error: BaseException) -> str:
 def nearest(word: str, choices: list[str]) -> str:
     """Return a sentence that suggests the choice most similar to an unknown word, and lists the choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
-    available = f"the choices are {listed(choices)}" if choices else "no names are known here"
+    available = f"the choices are {listed(choices)}" if choices else "there are no names to choose from"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 

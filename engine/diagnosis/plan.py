@@ -111,9 +111,9 @@ class Plan(NamedTuple):
             1 + self.rotated_at(learner, size) for learner in self.learners for size in self.sizes_of(learner)
         )
         return (
-            f"{self.splits} splits of {self.rows} rows: learn from {sizes} rows, test on {self.tested}; "
-            f"decide at {self.decided_at}. {self.splits * fits} fits, "
-            f"about {in_words(self.memory)} of memory."
+            f"{self.splits} splits of {self.rows} rows: learners learn from {sizes} rows, and are tested on "
+            f"{self.tested} rows. The verdicts are for {self.decided_at} training rows. "
+            f"This takes {self.splits * fits} fits and about {in_words(self.memory)} of memory."
         )
 
 

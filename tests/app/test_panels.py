@@ -372,7 +372,7 @@ def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, 
 
 
 def test_theory_tells_what_was_computed_by_structure():
-    told = "It is computed by the structure of the instances"
+    told = "It is computed by an operator in place of the matrix of instances"
     net = 'learners.GD.architecture={kind="dense", widths=[4], activation="tanh"}'
     assert told in words(theory.show(context_of("hadamard-128", net)))
     assert told not in words(theory.show(context_of("hadamard-128")))
@@ -494,7 +494,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
-    assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap (for every net, the eigenvalues of ")
+    assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap. Each value needs the eigenvalues of ")
     assert not story.expensive(presets.load("hadamard-128"))
 
 
@@ -536,7 +536,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
     odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
-    assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
+    assert "perhaps only by amplified rounding errors, by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
     assert "perturbations as small as rounding change predictions by 0.25" in text
     assert "invariant  undecided" in text
     assert "DISAGREE" not in text

@@ -38,7 +38,10 @@ def test_one_command_gives_answers_curves_and_a_page_that_needs_no_other_file(ca
     assert "L1 against L2:" in words
     assert "extra trees, rotated" in words
     announced = " ".join(err.split())
-    assert "learn from 20, 40 rows, test on 18; decide at 40" in announced
+    assert (
+        "learn from 20, 40 rows, and are tested on 18 rows. The verdicts are for 40 training rows"
+        in announced
+    )
     assert re.search(r"about \d+ \w+ of memory\. Expected time: (a few seconds|about \d+ s)\.", announced)
     html = page.read_text(encoding="utf-8")
     assert html.count("<svg") >= 6

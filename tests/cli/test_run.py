@@ -100,7 +100,9 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
     ):
         computed("small.toml", presets.document("small.toml", [*settings, "claims=[]"]), errors)
         assert isinstance(errors.file, io.StringIO)
-        assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == is_announced
+        assert (
+            "Expensive: rank. Each value needs a singular value decomposition" in errors.file.getvalue()
+        ) == is_announced
 
 
 def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
@@ -328,7 +330,7 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
 
 
 def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
-    learners = "computed by the structure of the instances (structured): GD, EGU"
+    learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
     told = f"{learners}; --path dense uses the matrix itself"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
     assert "structure of the instances" not in call("run", "small.toml", "--notes", "--path", "dense").out

@@ -385,11 +385,11 @@ HOLDS_NOT = [
     ("ri-rademacher", {"matrix": "gaussian"}, "the matrix is gaussian"),
     ("ri-rademacher", {"matrix": "rademacher", "loss": "logistic"}, "the loss is logistic"),
     ("tanh-lls-limit", {}, "the matrix is hadamard"),
-    ("tanh-lls-limit", {"matrix": "rademacher", "target": "sparse"}, "here labels are different"),
+    ("tanh-lls-limit", {"matrix": "rademacher", "target": "sparse"}, "these labels are not"),
     (
         "tanh-lls-limit",
         {"matrix": "rademacher", "target": {"kind": "parity", "degree": 3}},
-        "here labels are different",
+        "these labels are not",
     ),
     ("tanh-lls-limit", {"matrix": {"kind": "rademacher", "repeat": 1}}, "here they are repeated"),
     ("ri-signed", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
