@@ -109,7 +109,8 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     count = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     assert (
-        skipped(results) == f"{count} of {planned} runs skipped: other runs already determine their results"
+        skipped(results)
+        == f"{count} of {planned} runs skipped: other runs already determine all values in the pictures"
     )
     assert state(results)[0].endswith(skipped(results))
     assert results.share == 1.0
