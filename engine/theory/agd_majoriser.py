@@ -76,7 +76,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
     title: ClassVar[str] = "AGD majoriser"
     measure: ClassVar[str] = "loss"
-    formula: ClassVar[str] = "2(ℓ − φ(G)), half the mean square ℓ with gradient size G, one step earlier"
+    formula: ClassVar[str] = "2ℓ − 2φ(G) one step earlier, half the mean square ℓ with gradient size G"
 
     def value(self, at: At) -> Floats:
         losses, G = at.measured[AverageLoss().name], np.sqrt(at.measured[GradientSummary().name]) / 2
