@@ -173,8 +173,6 @@ def _further_lines(member: type[Part]) -> list[str | Text]:
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
-        return [
-            f"expensive: if there are many evaluation points, measured only at some; each value needs {cost}"
-        ]
+        return [f"Expensive: each value needs {cost}. Of many evaluation points, only some have a value."]
     line: Any = member
     return [head(statement(line()))] if hasattr(member, "formula") else []

@@ -83,9 +83,9 @@ This number is large enough for Student's t-test to decide.
 """
 
 TWINS = {
-    "updates": "(rule, w, gradients): weights after steps along the gradients [T, d] from w [d]",
-    "architectures": "(net, tensors, X): predictions [n] for instances X [n, d]",
-    "solvers": "(solver, X, y, rows): predictions for rows after examples X [k, d] and y [k]",
+    "updates": "(rule, w, gradients): weights after T steps from the weights w [d] along gradients [T, d]",
+    "architectures": "(net, tensors, X): predictions [n] for n instances X [n, d]",
+    "solvers": "(solver, X, y, rows): predictions for `rows` after k instances X [k, d] with labels y [k]",
     "losses": "(loss, prediction, label): loss of a prediction",
 }
 """Arguments and results of naive twins, by family of parts."""
@@ -140,7 +140,7 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
     yield Check(
         "defaults",
         is_equal,
-        "written and read again, the part is the same" if is_equal else f"it writes {written}",
+        "the part equals a copy that was written and read" if is_equal else f"a copy differs: {written}",
     )
     yield from _guarded_check("twin", lambda: _check_naive_twin(family, part, twin))
     yield from _checks_of_runs(family, part)
@@ -228,7 +228,7 @@ def _small_experiment(family: str, part: Raw) -> Raw:
 
     Raises: BadInput if the part accepts none of them.
     """
-    refusal = BadInput("", "there is no problem")
+    refusal = BadInput("", "no problem for the check is listed")
     for problem in PROBLEMS:
         raw = _experiment_document(family, part, problem)
         try:
@@ -294,7 +294,7 @@ def _check_run(raw: Raw, part: Part) -> Check:
     if isinstance(part, Line):
         holds, reason = part.holds(experiment)
         state = "holds" if holds else "does not hold"
-        return Check("run", True, f"the line {state} on {_problem_with_shape(experiment)}: {reason}")
+        return Check("run", True, f"the theory line {state} on {_problem_with_shape(experiment)}: {reason}")
     words = f"the loss on {_problem_with_shape(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"
     return Check("run", True, words)
 
@@ -326,7 +326,7 @@ def _check_batch(raw: Raw) -> Check:
     return Check(
         "batch",
         deviation < NEAR,
-        f"losses of {REPLICAS} replicas, trained together and one by one, deviate by {deviation:.1g}",
+        f"{REPLICAS} replicas, trained together or one by one, have losses that differ by {deviation:.1g}",
     )
 
 
@@ -349,7 +349,7 @@ def _check_rates(raw: Raw) -> Check:
     return Check(
         "rates",
         deviation < NEAR,
-        f"losses with two rates in one run and in two runs deviate by {deviation:.1g}",
+        f"two rates, in one run or in separate runs, have losses that differ by {deviation:.1g}",
     )
 
 
@@ -364,7 +364,7 @@ def _check_float32(raw: Raw, family: str, part: Any) -> Check:
     )
     deviation = _relative_deviation(double, single)
     return Check(
-        "float32", deviation < NEAR_SINGLE, f"losses in float32 and float64 deviate by {deviation:.1g}"
+        "float32", deviation < NEAR_SINGLE, f"losses in float32 and in float64 differ by {deviation:.1g}"
     )
 
 
@@ -395,7 +395,7 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
     """
     sides = SIDES.get(line.structure().direction)
     if sides is None:
-        words = f"a line of direction {line.structure().direction} does not constrain a single run"
+        words = f"theory lines of the direction {line.structure().direction} do not limit a single run"
         return Check("measurement", None, words)
     picture = {"x": "k", "measure": line.measure}
     experiment, trace = _experiment_and_trace(
@@ -422,13 +422,19 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
 
 def _check_naive_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
     if family not in TWINS:
-        return Check("twin", None, f"parts of the family {family} have no naive twins")
+        return Check("twin", None, f"parts of the family {family} are not compared with a simple function")
     if twin is None:
         name = f"naive_{part.kind.replace('-', '_')}"
-        return Check("twin", None, f"the file has no naive twin; define {name}{TWINS[family]}")
+        return Check(
+            "twin", None, f"to compare the part with a simple function, define {name}{TWINS[family]}"
+        )
     ours, naive = _PAIRS[family](part, twin)
     deviation = _relative_deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
-    return Check("twin", deviation < NEAR, f"the part and its naive twin deviate by {deviation:.1g}")
+    return Check(
+        "twin",
+        deviation < NEAR,
+        f"the part and the simple function {twin.__name__} differ by {deviation:.1g}",
+    )
 
 
 Pair = tuple[Any, Any]

@@ -51,7 +51,7 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(ap
         assert context is not None
         first, *_ = context.onward
         assert first == "Next: ~ sweeps d over five values, and shows the scaling law in d."
-        assert any(words.startswith("Break it: B sets") for words in context.onward)
+        assert any(words.startswith("Make the theorem inapplicable: B sets") for words in context.onward)
         change = break_at("hadamard-128")
         assert change is not None
         await pilot.press("B")
@@ -98,7 +98,7 @@ async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_column
 
 def test_help_says_for_whom_the_shaded_region_is_excluded():
     answers = dict(questions())
-    assert "excluded for the learners that the bound binds" in answers["What are the dashed lines?"]
+    assert "they cannot stay in the shaded region" in answers["What are the dashed lines?"]
 
 
 def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_law():

@@ -39,7 +39,7 @@ def test_every_learner_is_judged(small: Path, call: Call) -> None:
     assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
     assert "rotation-invariant bound ✓ respected closest: loss − rotation-invariant bound = " in told
     assert "EGU structure not rotation invariant: every weight is multiplied" in told
-    assert "bounds none applies to this learner here" in told
+    assert "bounds no bound applies to this learner" in told
 
 
 def test_json_says_the_same(small: Path, call: Call) -> None:
@@ -139,7 +139,7 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     assert (
         "By its declared structure, the rule is not rotation invariant: signs distinguish features;" in text
     )
-    assert "rotations ✗ not invariant 0.5 of their movement 1e-15" in text
+    assert "rotations ✗ not invariant 0.5 of their change in training 1e-15" in text
     assert "permutations ✓ invariant" in text
     assert "sign flips ? unstable" in text
     assert "Hadamard rows 1.250 ± 0.010 above, η = 0.1 1.500 ± 0.010 above, η = 0.1" in text
@@ -257,4 +257,4 @@ def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> 
     assert "--device is for presets" in err
     code, _, err = call("judge", "gd", "--json", "--markdown", "-")
     assert code == 2
-    assert "--json already prints to standard output" in err
+    assert "standard output has the JSON of --json" in err

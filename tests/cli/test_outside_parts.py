@@ -206,7 +206,7 @@ def test_results_without_parts_from_outside_name_none(call, small: Path):
 def test_serve_refuses_parts(arguments: list[str]):
     code, out, err = program(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("error: --parts: serve runs only the program's own parts")
+    assert err.startswith("error: --parts: serve loads no parts from files")
 
 
 @pytest.mark.slow
