@@ -111,10 +111,10 @@ def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_
         if series["name"] in ("EGU", "spindly")
     ]
     assert firsts == [20, 20]
-    assert "first below a tenth grow like log d (here about 20)" in story
+    assert "first below a tenth grows like log d; here it is about 20" in story
     headlines = (ROOT / "docs" / "reference" / "headlines.md").read_text()
     assert "| hadamard-128 | EGU, EGU± and spindly stay below a tenth after 30 examples" in headlines
-    assert "stays below a tenth after 30" in story
+    assert "After 30 examples, their loss stays below a tenth" in story
 
 
 async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):

@@ -129,7 +129,7 @@ def test_a_changed_preset_is_called_by_its_changes_and_tells_no_story(
     code, out, _ = call("run", "hadamard-128", "--set", setting, "--set", "claims=[]")
     assert code == 0
     assert out.startswith("hadamard-128: matrix.d 128 → 64\n") is is_about_the_set_up
-    assert ("Watch the two groups part" in out) is not is_about_the_set_up
+    assert ("Watch two groups of learners" in out) is not is_about_the_set_up
 
 
 def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
