@@ -129,8 +129,8 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
     def invariance(self, d: int) -> Verdict:
         if self.inputs == 1:
-            return Verdict(True, "it sees only the length of an instance, which no rotation changes")
-        seen = "it sees only lengths and angles of instances"
+            return Verdict(True, "the net sees only the length of an instance, which no rotation changes")
+        seen = "the net sees only lengths and angles of instances"
         return Verdict(True, f"{seen}, which no rotation changes")
 
 

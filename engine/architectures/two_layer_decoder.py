@@ -109,5 +109,5 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(
-            True, "its feature map is computed from all instances in their order, and rotates with them"
+            True, "the feature map is computed from all instances in their order, and rotates with them"
         )

@@ -216,7 +216,7 @@ class Store:
 
 def _refuse_if_written(run: StoredRun) -> None:
     if run.is_written:
-        raise BadInput(run.id, "it is still running; stop it first")
+        raise BadInput(run.id, "this run is still running; stop the run first")
 
 
 def _path_aside(run: StoredRun) -> Path:

@@ -71,7 +71,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         return d * (d + 1) // 4 + d * d * self.abstain + (self.batch + 2) * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "it depends on the sign of every entry, and on the order of the entries")
+        return Verdict(False, "predictions depend on the signs and the order of entries")
 
 
 class Equations:

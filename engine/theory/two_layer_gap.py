@@ -27,7 +27,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
     """
 
-    title: ClassVar[str] = "reach of two layers"
+    title: ClassVar[str] = "limit of the decoder"
     formula: ClassVar[str] = "1 − max(k, 2(k−1))/d, k ≤ d/2 + 1"
     source: ClassVar[str] = "derived here, theory/hadamard#two-layers"
 

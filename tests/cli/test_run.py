@@ -333,7 +333,7 @@ def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None
     learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
     told = f"{learners}; --path dense uses the matrix itself"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
-    assert "structure of the instances" not in call("run", "small.toml", "--notes", "--path", "dense").out
+    assert "in place of the matrix" not in call("run", "small.toml", "--notes", "--path", "dense").out
 
 
 def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:

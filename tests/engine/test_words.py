@@ -88,14 +88,18 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
     ("change", "where", "reason"),
     [
         ("title=After {stepz}", "title", "{stepz} cannot be computed: 'stepz' is unknown; braces must hold"),
-        ("story=After {1/0}", "story", "{1/0} cannot be computed: it divides by zero"),
+        ("story=After {1/0}", "story", "{1/0} cannot be computed: the expression divides by zero"),
         ("pictures[0].title=A {", "pictures[0].title", "'{' has no matching brace; write {{ or }} for"),
         (
             "pictures[0].marks[0].name=W_{l}",
             "pictures[0].marks[0].name",
             "{l} cannot be computed: 'l' is unknown",
         ),
-        ("claims[0].text=After {}", "claims[0].text", "{} cannot be computed: it is not complete"),
+        (
+            "claims[0].text=After {}",
+            "claims[0].text",
+            "{} cannot be computed: the expression is not complete",
+        ),
         ("claims[0].text=After } it", "claims[0].text", "'}' has no matching brace; write {{ or }} for"),
     ],
 )  # fmt: skip
