@@ -253,6 +253,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
         name, other = other_at(view, self.to, curve)
+        name = wording.quoted(name)
         if self.at is not None:
             place = index_at(curve, self.at) or 0
             first = wording.called(view, curve), float(curve.y[place])

@@ -94,6 +94,11 @@ def listed(choices: Iterable[str]) -> str:
     return f"{', '.join(cut_choices[:FIRST])}, … {cut_choices[-1]} ({len(cut_choices)} in all)"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 row" and "2 rows"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _is_refused(letter: str) -> bool:
     return unicodedata.category(letter) in REFUSED
 

@@ -44,7 +44,8 @@ async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: Hadamar
 
 
 @pytest.mark.slow
-async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(app: HadamardApp):
+async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
+    app = HadamardApp(EditableExperiment.of("hadamard-128", ["run.device=cpu"]))
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         context, first_run = app.laboratory.context, session_of(app)
@@ -58,6 +59,7 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(ap
         await until(pilot, lambda: session_of(app).experiment.claims[0].text == change.text)
         broken = session_of(app)
         await until(pilot, lambda: broken.over)
+        assert not any("learn" in words for words in app.laboratory.context.onward), "changed set-up"
         await pilot.press("u")
         await until(pilot, lambda: len(app.laboratory.editable.raw["learners"]) == 5)
         await until(pilot, lambda: session_of(app) is first_run)

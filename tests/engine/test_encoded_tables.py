@@ -80,7 +80,7 @@ def test_the_report_says_what_became_of_each_column(tmp_path):
         f"column {name!r}" for name in ("size", "town", "sold", "street")
     ]
     assert "10 missing cells" in report.notes[0]
-    assert report.left_out == (("1 rows", "without a label"),)
+    assert report.left_out == (("1 row", "without a label"),)
 
 
 def test_two_words_in_the_column_of_labels_are_classes(tmp_path):

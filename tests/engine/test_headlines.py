@@ -67,6 +67,14 @@ def finding(kind: str, seen: View, **fields: object) -> str:
     return str(claim.finding(seen, claim.judge(seen)))
 
 
+def test_both_names_of_a_comparison_are_quoted_if_they_have_commas():
+    seen = losses(**{"L1, rotated": SLOW, "L2, rotated": FAST})
+    compared = finding("ratio", seen, curve="L1, rotated", to="L2, rotated", at=64, above=1)
+    assert compared == "After 64 examples, loss is 0.5 for “L1, rotated” and 0.000816 for “L2, rotated”"
+    crossed = finding("crossing", seen, curve="L1, rotated", other="L2, rotated", below=128)
+    assert crossed.startswith("“L1, rotated” crosses “L2, rotated”")
+
+
 def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     preset_results = of_one(experiment, run(experiment))
