@@ -130,8 +130,8 @@ ESSENTIALS = "essentials"
 """Name of the talk with the most important presets. Lists of presets begin with the stops of this talk."""
 
 FORM = (
-    "a talk has title, place, asks and stops; a stop has preset, line, panel, set, predict, learns and "
-    "break; a break has set and claim"
+    "fields of a talk are `title`, `place`, `asks` and `stops`; fields of a stop are `preset`, `line`, "
+    "`panel`, `set`, `predict`, `learns` and `break`; fields of a break are `set` and `claim`"
 )
 
 
@@ -336,6 +336,6 @@ def _closing_sentences(preset: str, break_key: str) -> Iterator[str]:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:
         way = f"{break_key} sets {', '.join(change.set)}" if break_key else command_of_stop(preset, change)
-        yield f"Break it: {way}. {change.text}"
+        yield f"Make the theorem inapplicable: {way}. {change.text}"
     if learners:
         yield f"Learners that also learn this target: {'; '.join(learners)}."

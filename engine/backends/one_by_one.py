@@ -30,7 +30,7 @@ class OneByOne(Backend):
     """
 
     place: ClassVar[int] = 20
-    words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
+    words: ClassVar[str] = "with one prediction per step, because the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
@@ -40,7 +40,7 @@ class OneByOne(Backend):
         if experiment.problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if learner.architecture is None or learner.update is None:
-            return "it only trains architectures by an update rule"
+            return "this backend requires an architecture and an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
             return "the learner's steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)

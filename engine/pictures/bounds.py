@@ -144,7 +144,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
         return outcome._replace(holds=None, detail=detail)
     errors = np.where(outside, gap / np.maximum(curve.stderr[places], rounding), np.inf)
     worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
-    detail = f"{at(worst)}{until}; up to {allowed:.1f} standard errors are allowed"
+    detail = f"{at(worst)}{until}; a violation by up to {allowed:.1f} standard errors is allowed"
     beyond = errors < -allowed
     if not beyond.any():
         return outcome._replace(holds=True, detail=detail)

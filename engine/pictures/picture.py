@@ -36,7 +36,7 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
-PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
+PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest jump in"}
 """Words for the extreme values whose place a reading can return."""
 
 
@@ -78,7 +78,10 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.between != "no" and not self.is_threshold:
             raise BadField("between", "this option is only for `first_below` and `first_above`; leave it out")
         if self.until is not None and self.over != "record":
-            raise BadField("until", "this condition ends a run, so it needs over = record")
+            raise BadField(
+                "until",
+                'a condition that ends training requires a reading along training; set over = "record"',
+            )
 
     @property
     def is_place(self) -> bool:
@@ -331,7 +334,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
         Meta(
             title="contours",
-            description='where a theory line has a value, such as {line = "chi-perp", level = 1}',
+            description='curves on which a theory line has a given level: {line = "chi-perp", level = 1}',
             extra=SELDOM,
         ),
     ] = ()
@@ -352,7 +355,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ),
     ] = ""
     x_log: Annotated[
-        bool | None, Meta(title="logarithmic x", description="auto: yes if x has a logarithmic clock or axis")
+        bool | None,
+        Meta(title="logarithmic x", description="auto: yes if the values of x are spaced logarithmically"),
     ] = None
     y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
 
@@ -363,7 +367,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
                     raise BadField(
-                        step, f"the summary {self.summary} needs the unchanged measure; leave `{step}` out"
+                        step,
+                        f"the summary {self.summary} cannot be combined with `{step}`; leave `{step}` out",
                     )
 
     @property

@@ -107,7 +107,11 @@ def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
 
 def called(view: View, curve: CurveView) -> str:
     """Return the short name of a curve, in quotes if it contains a comma."""
-    name = short_name(view, curve)
+    return quoted(short_name(view, curve))
+
+
+def quoted(name: str) -> str:
+    """Return a name, in quotes if it contains a comma."""
     return f"“{name}”" if "," in name else name
 
 

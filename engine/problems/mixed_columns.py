@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.texts import cut, listed
+from engine.core.texts import counted, cut, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,5 +205,6 @@ def in_groups(treatments: Iterable[Treatment]) -> Iterator[str]:
 
 
 def _counts_in_words(outputs: int, missing: int) -> str:
-    counts = [f"{outputs} features"] * (outputs > 0) + [f"{missing} missing cells"] * (missing > 0)
+    pairs = ((outputs, "feature"), (missing, "missing cell"))
+    counts = [counted(number, noun) for number, noun in pairs if number]
     return f" ({', '.join(counts)})" if counts else ""

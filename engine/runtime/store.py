@@ -137,7 +137,7 @@ class Store:
         Raises: BadInput for a run that is pinned or still written.
         """
         if run.pinned:
-            raise BadInput(run.id, "it is pinned in the store; runs pin --off unpins it")
+            raise BadInput(run.id, "this run is pinned; unpin the run by `runs pin --off`")
         _refuse_if_written(run)
         with files.faults(run.path, "cannot be deleted"):
             Path(run.path).rename(_path_aside(run))
@@ -216,7 +216,7 @@ class Store:
 
 def _refuse_if_written(run: StoredRun) -> None:
     if run.is_written:
-        raise BadInput(run.id, "it is still running; stop it first")
+        raise BadInput(run.id, "this run is still running; stop the run first")
 
 
 def _path_aside(run: StoredRun) -> Path:

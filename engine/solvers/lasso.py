@@ -36,8 +36,8 @@ Numbers = NDArray[np.intp]
 class Lasso(Solver, frozen=True, tag="lasso"):
     """The Lasso: w minimises (1/k) Σ_j (x_jᵀw − y_j)² + λ‖w‖₁ over the k examples so far.
 
-    λ = `lam` is added to the mean square loss without a factor ½. scikit-learn's `alpha` is added to half of
-    the mean square loss, and so equals λ/2. An active-set method solves the problem in float64, without an
+    λ is the field `lam`. The mean square loss has no factor ½ here. In scikit-learn, it has this factor, so
+    scikit-learn's `alpha` equals λ/2. An active-set method solves the problem in float64, without an
     intercept. The active features are those with weights ≠ 0. Given the signs of these weights, w solves
     linear equations. A feature leaves the active set if its weight would change sign. Then the feature with
     the steepest slope enters, until no slope is above the penalty. The method begins with the active features

@@ -47,7 +47,7 @@ Point = tuple[Floats, Floats, Floats, Floats]
 
 
 class MinQ(Solver, frozen=True, tag="min-q"):
-    """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
+    """The limit of gradient flow on a diagonal net w = u^D − v^D of depth D: the fitting w of least Q_α(w).
 
     Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here α is the scale
     of the start, and θ [d] is its shape. The flow then converges to the w of least Q_α(w) among all w with Xw

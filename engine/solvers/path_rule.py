@@ -31,7 +31,7 @@ Rounding errors are smaller than this distance.
 
 
 class PathRule(Solver, frozen=True, tag="path-rule"):
-    """Predicts the labels of products x¹ ⊗ … ⊗ xʳ that follow from the labels seen, and 0 for all others.
+    """Predicts the label of a product x¹ ⊗ … ⊗ xʳ if labels seen determine this label, and otherwise 0.
 
     The rule assumes that every label ±1 is a product of unknown signs, one for each factor. With two factors,
     a label is known if a path of examples leads from x¹ to x². Successive examples on this path share the
@@ -73,7 +73,9 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         return (VIEWS * len(sizes) + 1) * (n + d) + sum(sizes) ** 2 // 8
 
     def invariance(self) -> Verdict:
-        reason = "it depends only on which factors are the same or opposite, which inner products show"
+        reason = (
+            "predictions depend only on which factors are equal or opposite, as their inner products show"
+        )
         sizes = factor_sizes(self.factors, self.side, self.count) or ()
         if len(sizes) <= 1:
             return Verdict(True, reason)

@@ -26,8 +26,8 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     plain_size: Annotated[
         bool,
         Meta(
-            title="G of ∇",
-            description="compute G from the present gradient ∇, not from the average V",
+            title="present norm",
+            description="compute the norm G, which sets the rate, from the present gradient ∇, not from V",
             extra=SELDOM,
         ),
     ] = False
@@ -47,4 +47,6 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
         return AGD(loss_scale=self.loss_scale).moved(params, V, rates, measured), {"V": V}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "averaged gradients rotate with the instances, and their norms do not change")
+        return Verdict(
+            True, "averaged gradients rotate with the instances, and rotations preserve the norms of averages"
+        )

@@ -67,10 +67,10 @@ class Torch(Update, frozen=True, tag="torch"):
 
     `options` are the keyword arguments of the class, except for the rate. The rate is `lr`; its default is
     the same for all classes. The optimizer receives parameters in the shapes of torch layers: weights h × d
-    and biases h, for h outputs and d inputs. If the optimizer is element-wise, one object moves all nets
-    together. Otherwise, each net has a separate object, and random numbers are the same for all nets.
-    Optimizers that move only matrices, such as Muon, do not change biases. Source: the
-    documentation of torch.optim, and of pytorch-optimizer.
+    and biases h, for h outputs and d inputs. The program trains several nets side by side, such as replicas.
+    If the optimizer is element-wise, one object moves all nets of equal rates. Otherwise, each net has a
+    separate object, and random numbers are the same for all nets. Optimizers that move only matrices, such as
+    Muon, do not change biases. Source: the documentation of torch.optim, and of pytorch-optimizer.
     """
 
     name: Annotated[
@@ -221,7 +221,7 @@ class Torch(Update, frozen=True, tag="torch"):
         if self._optimizer_entry == "torch.SGD":
             return Verdict(True, "steps are sums of gradients and of weights, with one rate for all entries")
         if self._optimizer_entry in BY_COORDINATE and not (single and matrix.structure().entries_are_signs):
-            reason = "every weight has a separate rate, which distinguishes features"
+            reason = "every weight has a separate rate, so steps depend on the coordinate axes"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         reason = f"it is not known whether steps of {self.name} rotate with the instances"
         return Verdict(False, reason, undecided=True)

@@ -151,8 +151,8 @@ def document(choices: TableChoices, rows: Table | EncodedTable) -> Raw:
         "title": f"{label} of {name}",
         "story": (
             "The learners train on a part of the rows. Loss and error are measured on the other rows, which "
-            "are held out. Each replica holds out different rows. Predicting the mean label has square loss "
-            "1. The panel “why?” says which bounds apply to the selected learner."
+            "are held out. Each repetition (replica) holds out different rows. Predicting the mean label has "
+            "square loss 1. The panel “why?” says which bounds apply to the selected learner."
         ),
         "problem": {
             "matrix": {key: setting for key, setting in matrix.items() if setting is not None},

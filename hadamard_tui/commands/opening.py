@@ -68,7 +68,9 @@ def open_demo(
 def watch_run(
     run: Annotated[
         str,
-        typer.Argument(metavar="RUN", help="@last, @NAME, or the file of a run, which may be a copy."),
+        typer.Argument(
+            metavar="RUN", help="A run: @last, @NAME, the file of the run, or a copy of this file."
+        ),
     ] = "@last",
     theme: Theme = None,
     ascii_only: Ascii = False,
@@ -116,7 +118,8 @@ def serve_app(
 
     if outside.requested:
         raise BadInput(
-            "--parts", "serve runs only the program's own parts, because other people can use the app"
+            "--parts",
+            "serve loads no parts from files, because other people can use the app; leave --parts out",
         )
     outside.only_requested()
     if preset is not None:

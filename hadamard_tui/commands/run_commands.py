@@ -157,7 +157,7 @@ def delete_runs(
     store = run_store.needed_store()
     for run in _chosen_runs(runs):
         if run.pinned:
-            raise BadInput(run.id, "this run is pinned; runs pin --off unpins it")
+            raise BadInput(run.id, "this run is pinned; unpin the run by `runs pin --off`")
         store.remove(run)
         console.output().print(f"{run.id}: deleted")
 

@@ -93,7 +93,7 @@ def _drawn_matrix(
     shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
     text = Text.assemble(
         "\n",
-        (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
+        (f"Row {numbers[-1]} of the instances is new; the learners have seen the rows above", "bold"),
         (f" ({shown}; {SHADES[-1]} is {_number_text(high)}, {SHADES[0]} is {_number_text(low)})\n", "dim"),
     )
     heading = (
@@ -128,7 +128,7 @@ def show(context: PanelContext) -> Text:
         )
     )
     if words := backends()[curve.backends[-1]].words:
-        how = f"It is computed {words} ({curve.backend})"
+        how = f"The curve is computed {words} ({curve.backend})"
         text.append(f"{how}; the backend “dense” uses the matrix itself.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)
@@ -184,7 +184,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 def _grid_text(curve: Curve) -> Text:
     text = Text.assemble(
-        ("Rates tried", "bold"), ", compared by the mean of the whole curve (oracle-tuned)\n"
+        ("Rates tried", "bold"), ". The best rate has the least mean loss over the curve (oracle-tuned).\n"
     )
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate

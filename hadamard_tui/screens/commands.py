@@ -53,15 +53,19 @@ class ActionProvider(SystemCommandsProvider):
 
 
 class PresetProvider(Provider):
-    """Source of presets for the command palette, found by name, title, story, learners and papers."""
+    """Source of presets for the command palette, found by name, title, story, learners and papers.
 
-    _entries: tuple[PresetEntry, ...] = ()
+    Each typed character cancels the search before it. That search must not cancel the reading of the index,
+    for which it waits, and which takes a second: all later searches would fail.
+    """
+
+    _reading: asyncio.Future[tuple[PresetEntry, ...]]
 
     async def startup(self) -> None:
-        self._entries = await asyncio.to_thread(index)
+        self._reading = asyncio.ensure_future(asyncio.to_thread(index))
 
     async def search(self, query: str) -> Hits:
-        for entry in self._entries:
+        for entry in await asyncio.shield(self._reading):
             words = " ".join((entry.name, entry.title, entry.story, *entry.learners))
             if score := _match_score(query, entry.name, words, entry.source):
                 choose = partial(_finder_app(self).choose_preset, entry.name)

@@ -466,6 +466,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             return None
         from hadamard_tui.tours import onward
 
+        has_story = bool(session.experiment.story)  # a changed preset has none, and other numbers
+        further = onward(session.preset, key("break_stop")) if has_story else ()
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(
             session.sweep.experiment, outcomes, session.point.results, session.left_out, session.guesses
@@ -481,7 +483,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
-            (*_advice_to_sweep(session.experiment), *onward(session.preset, key("break_stop"))),
+            (*_advice_to_sweep(session.experiment), *further),
         )
 
     def show_set_up(self) -> None:

@@ -388,7 +388,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         was_swept = self.editable.sweep_axis(edit.place) is not None
         self.editable.put(edit.place, edit.value)
         if was_swept:
-            self.notify(f"The sweep over this number ended; {key('undo')} outside the fields restores it.")
+            self.notify(
+                f"The sweep over this number ended. To restore it, leave the field and press {key('undo')}."
+            )
 
     def _step_number(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.

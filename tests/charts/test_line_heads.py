@@ -40,8 +40,8 @@ def test_a_line_says_its_name_formula_direction_and_source() -> None:
     [
         (line("lower", False, True), "not applicable", "as it was set up"),
         (line("exact", True, True), "applies", "as it was set up"),
-        (line("lower", True, False), "the line to beat", "as it is told"),
-        (line("conjecture", True, False), "the line to beat", "as it is told"),
+        (line("lower", True, False), "a bound that the learner may beat", "as it is told"),
+        (line("conjecture", True, False), "a bound that the learner may beat", "as it is told"),
         (line("exact", True, False), "does not apply", "as it is told"),
     ],
 )

@@ -651,7 +651,7 @@ def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
 
 
 def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
-    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ values in the table: α = 0.01"
+    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ learner table: values at α = 0.01"
     assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
     assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
         "nor words for a run that is played back"

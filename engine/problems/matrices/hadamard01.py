@@ -26,7 +26,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     d: Annotated[
         Dimension,
-        Meta(title="d", description="number of features, one more than of rows: 2, or 4, 8, 12, 16, 20 …"),
+        Meta(title="d", description="number of features: 2, 4, 8, 12, 16, 20 …; there are d − 1 rows"),
     ] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True

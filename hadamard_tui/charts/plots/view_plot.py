@@ -303,7 +303,7 @@ def _guess_marks(look: Look) -> list[Series]:
     return (
         [
             Series(
-                "guess: loss stays below 0.1 from here on", nothing, nothing, others(), "pairs", mark=GUESS
+                "your guess: loss below 0.1 from this x on", nothing, nothing, others(), "pairs", mark=GUESS
             ),
             *marked,
         ]
@@ -347,7 +347,7 @@ def _remark_on_x(look: Look) -> str:
     if look.playhead is None or along_records(look.view):
         return ""
     place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
-    return f"┊ values in the table: {x_name(look.view)} = {place_name}"
+    return f"┊ learner table: values at {x_name(look.view)} = {place_name}"
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
