@@ -34,8 +34,9 @@ def level_lines(
 
     if min(values.shape) < 2:
         return np.empty((0, 2))
+    finite = np.where(np.isfinite(values), values, np.nan)  # differences of infinite values would warn
     across, up = (np.log10(at) if log else at for at, log in ((x, x_log), (y, y_log)))
-    across, finer = _refined(across, values.T)
+    across, finer = _refined(across, finite.T)
     up, finer = _refined(up, finer.T)
     squares: Any = contour_generator(across, up, np.ma.masked_invalid(finer), name="serial")
     pieces = squares.lines(level)

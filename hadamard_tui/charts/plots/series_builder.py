@@ -246,6 +246,8 @@ class Pen(msgspec.Struct, frozen=True):
         before = np.s_[:till]
         band = band and (band[0][before], band[1][before])
         curve_name = "" if self.number else short_name(look.view, curve)
+        if curve_name and not len(picked) and curve.ends.ended and (curve.ends.lost == curve.replicas).any():
+            curve_name += f" ({curve.ends.fate})"  # otherwise, the legend has a name without a curve
         lines.append(
             Series(
                 curve_name,
