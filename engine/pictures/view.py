@@ -75,7 +75,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Apart = tuple[int, ...]
-"""Index of the value of each sweep axis that distinguishes curves."""
+"""For each sweep axis that distinguishes curves, the index of a value of this axis."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """Largest change of a loss by rounding errors, relative to the initial loss, by number type."""

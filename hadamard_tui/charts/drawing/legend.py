@@ -160,7 +160,6 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text of the entry: `relation`, then the letter, or else the line sample, then `name`."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
