@@ -132,4 +132,5 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
 
     def invariance(self, d: int) -> Verdict:
         group = TRIVIAL if self.shape else PERMUTATIONS
-        return Verdict(False, "every input has a separate edge, which distinguishes features", group)
+        reason = "every input has a separate edge, so the net depends on the coordinate axes"
+        return Verdict(False, reason, group)

@@ -79,7 +79,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         float, Meta(ge=0, title="offset c", description="constant in the polynomial kernel")
     ] = 1.0
     width: Annotated[
-        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+        Positive | None,
+        Meta(title="width s", description="width of the rbf kernel; if not set, √d for d features"),
     ] = None
 
     def structure(self) -> SolverStructure:

@@ -56,7 +56,8 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         Meta(
             max_length=64,
             title="options",
-            description="arguments of the class, numbers, words or lists of numbers, such as alpha = 0.1",
+            description="arguments of the class, such as alpha = 0.1. Each argument is a number, "
+            "a word or a list of numbers",
         ),
     ] = msgspec.field(default_factory=dict)
     least: Annotated[
@@ -92,7 +93,9 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             if argument.default is argument.empty and name not in self.options
         ]
         if required:
-            return f"{self.name} needs an argument {required[0]}, which a preset cannot set; use another"
+            return (
+                f"{self.name} needs an argument {required[0]}, which a preset cannot set; use another class"
+            )
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
@@ -109,7 +112,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         try:
             return cls(**options)
         except Exception as error:
-            raise self.fault("cannot be made", error) from error
+            raise self.fault("the estimator cannot be created", error) from error
 
     def fault(self, summary: str, error: Exception) -> BadInput:
         return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
@@ -158,7 +161,7 @@ class Fit:
                 return _shares_of_classes(fitted, rows, self._targets)
             return np.asarray(fitted.predict(rows), np.float64).reshape(1, len(rows))
         except Exception as error:
-            raise self._solver.fault("cannot predict", error) from error
+            raise self._solver.fault("the estimator cannot predict", error) from error
 
     def _fitted_estimators(self) -> list[Any]:
         if self._fitted is None:

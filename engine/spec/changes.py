@@ -204,9 +204,10 @@ def _pictures_of_sweep(document: Raw, experiment: Experiment, symbol: str) -> li
     shown = {"measure": measure} | ({"at": at} if at else {})
     curves: Raw = {"name": "curves", "title": f"Every {symbol}", "x": experiment.protocol.clock, **shown}
     curves["curves"] = [AXIS]
-    law: Raw = {"name": "law", "x": AXIS, "title": f"At the end, against {symbol}", **shown}
+    quantity = (measure if isinstance(measure, str) else measure["kind"]).replace("-", " ")
+    law: Raw = {"name": "law", "x": AXIS, "title": f"Final {quantity}, against {symbol}", **shown}
     if has_clock and measure in ("loss", {"kind": "loss"}):
-        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
+        law |= {"title": f"When the loss first falls below {THRESHOLD}, against {symbol}", "y_log": True}
         law["read"] = {"first_below": THRESHOLD}
     if varying := [index for index in indices if index not in at]:
         read = experiment.pictures[0].reading if experiment.pictures else None

@@ -65,7 +65,7 @@ class OfSolver(HalfSpace, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != self.solver:
             return Finding(False, f"the line is the error of {self.solver}, not of {learner.name}")
-        return Finding(True, f"{learner.name} is {self.solver}, whose error this is")
+        return Finding(True, f"the line is the error of {self.solver}, and {learner.name} is this solver")
 
 
 class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):

@@ -33,7 +33,7 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     """
 
     title: ClassVar[str] = "two-layer bound"
-    formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
+    formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², singular values s_i of labels Y"
     source: ClassVar[str] = "WKA21 Thm 12"
 
     def structure(self) -> LineStructure:

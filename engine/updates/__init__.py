@@ -69,7 +69,7 @@ Rate = Annotated[
         description="multiplies the gradient; best: the rate of 2⁻¹⁴, 2⁻¹³ … 4 with the least mean loss",
     ),
 ]
-Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
+Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the default of the rule")]
 
 
 class UpdateStructure(NamedTuple):

@@ -74,5 +74,5 @@ class PNorm(Update, frozen=True, tag="p-norm"):
                 True, "with p = 2, the rule is gradient descent and stays in the span of the instances"
             )
         return Verdict(
-            False, "powers of single weights distinguish features unless p = 2", SIGNED_PERMUTATIONS
+            False, "powers of single weights depend on the coordinate axes, unless p = 2", SIGNED_PERMUTATIONS
         )

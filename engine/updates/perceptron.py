@@ -27,4 +27,4 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
         return f"perceptron trains only the linear neuron; for {architecture.kind}, take `gd` on mistake loss"
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its weights are a sum of the instances that it misclassified")
+        return Verdict(True, "the weights are a sum of misclassified instances, times their labels")

@@ -109,7 +109,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
             )
             return Verdict(False, reason, SIGN_FLIPS)
         if self.grafting == "adam":
-            reason = "its steps have the length of Adam's steps, which depends on the axes"
+            reason = "steps have the length of Adam's steps, and this length depends on the coordinate axes"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.factors == "left":
             return Verdict(True, "rotations do not change the inner products of the rows of a gradient")

@@ -151,7 +151,7 @@ def _check_optimizer(name: str) -> Iterator[Check]:
     try:
         part = catalogue.make("updates", "torch", name=name)
     except msgspec.ValidationError as error:
-        yield Check("defaults", False, f"it cannot be made with its defaults: {error}")
+        yield Check("defaults", False, f"the optimizer cannot be made with default hyperparameters: {error}")
         return
     yield from _checks_of_runs("updates", part)
 
@@ -176,21 +176,23 @@ def _check_panel_content(panel: Panel) -> Check:
     raw = _experiment_document("panels", {}, PROBLEMS[0])
     experiment, trace = _experiment_and_trace({**raw, "learners": list(COMPARED)})
     if (lack := panel.lacks(experiment)) is not None:
-        return Check("show", None, f"it has no content for a small run: {lack.reason}")
+        return Check("show", None, f"the panel has no content for a small run: {lack.reason}")
     for curve in trace.curves:
         for place in (0, N / 2, N):
             content = panel.show(PanelContext(experiment, trace, curve, N, place, ChartOptions()))
             if not isinstance(content, (Plot, HeatMap, Nets, Text)):
-                words = f"it returns {type(content).__name__}, not Plot, HeatMap, Nets or Text"
+                words = f"the panel returns {type(content).__name__}, not Plot, HeatMap, Nets or Text"
                 return Check("show", False, words)
-    return Check("show", True, f"it shows each of {len(trace.curves)} learners at three places of a run")
+    return Check(
+        "show", True, f"the panel shows each of {len(trace.curves)} learners at three places of a run"
+    )
 
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
     try:
         setup = _small_experiment(family, msgspec.to_builtins(part))
     except BadInput as error:
-        yield Check("run", False, f"no small experiment accepts it: {error}")
+        yield Check("run", False, f"no small experiment accepts the part: {error}")
         return
     yield from _guarded_check("run", lambda: _check_run(setup, part))
     yield from _guarded_check("seeds", lambda: _check_seeds(setup))
@@ -210,16 +212,16 @@ def _guarded_check(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
         yield check()
     except Exception as error:
         reason = reason_of(error)
-        yield Check(subject, False, f"it raises {type(error).__name__}: {reason}")
+        yield Check(subject, False, f"the check raises {type(error).__name__}: {reason}")
 
 
 def _check_docstring(member: type[Part]) -> Check:
     summary = summary_of(member)
     is_inherited = docstring(member) == docstring(member.__base__)
     if is_inherited or not summary.endswith(".") or len(summary.split()) < 2:
-        return Check("docstring", False, "its first line must be a sentence that ends with a full stop")
+        return Check("docstring", False, "the first line must be a sentence that ends with a full stop")
     if "Source:" not in docstring(member):
-        return Check("docstring", False, "it must name its source, as in Source: Polyak 1964.")
+        return Check("docstring", False, "the docstring must name a source, as in Source: Polyak 1964.")
     return Check("docstring", True, summary)
 
 
@@ -356,7 +358,7 @@ def _check_rates(raw: Raw) -> Check:
 def _check_float32(raw: Raw, family: str, part: Any) -> Check:
     if family in ("updates", "solvers") and not part.structure().continuous:
         return Check(
-            "float32", None, "its results can jump (continuous = False), so rounding errors can change a run"
+            "float32", None, "results can jump (continuous = False), so rounding errors can change a run"
         )
     double, single = (
         _measures_of_curve(_experiment_and_trace(raw, dtype=dtype)[1])["loss"]
@@ -413,7 +415,9 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
         for direction in sides
     }
     if not outcomes:
-        return Check("measurement", None, f"it applies to no learner on {_problem_with_shape(experiment)}")
+        return Check(
+            "measurement", None, f"the theory line applies to no learner on {_problem_with_shape(experiment)}"
+        )
     broken = {name: outcome for name, outcome in outcomes.items() if outcome.holds is False}
     judged = [*broken.items(), *outcomes.items()][0]
     words = f"{judged[0]} bound {judged[1].word[2:]}: {judged[1].detail}"
@@ -489,7 +493,7 @@ def _check_random_hyperparameters(family: str, member: type[Part]) -> Check:
     described = msgspec.inspect.type_info(member)
     assert isinstance(described, msgspec.inspect.StructType), "a part is a Struct"
     if not described.fields:
-        return Check("fuzz", None, "it has no hyperparameters")
+        return Check("fuzz", None, "the part has no hyperparameters")
     for _ in range(DRAWS):
         fields = {field.encode_name: _random_setting(field.type, rng) for field in described.fields}
         settings = {name: setting for name, setting in fields.items() if setting is not None}
@@ -500,9 +504,11 @@ def _check_random_hyperparameters(family: str, member: type[Part]) -> Check:
             refused += 1
         except Exception as error:
             reason = reason_of(error)
-            return Check("fuzz", False, f"with {settings} it raises {type(error).__name__}: {reason}")
+            return Check("fuzz", False, f"a run with {settings} raises {type(error).__name__}: {reason}")
     return Check(
-        "fuzz", True if ran else None, f"{ran} of {DRAWS} random settings run, and {refused} are refused"
+        "fuzz",
+        True if ran else None,
+        f"of {DRAWS} random settings, {ran} run without errors and {refused} are refused",
     )
 
 

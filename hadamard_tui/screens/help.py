@@ -77,9 +77,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "Why does one learner follow the bound while another falls below it?",
-            f"`{key('next_learner')}` selects a learner. `{panel_key('why')}` shows which theorem binds it, "
-            f"or why none does. `{panel_key('invariance')}` measures whether its predictions change when the "
-            f"features are rotated. `{panel_key('story')}` shows what the preset is about.",
+            f"`{key('next_learner')}` selects a learner. `{panel_key('why')}` shows which theorem "
+            f"applies to this learner, or why none does. `{panel_key('invariance')}` measures whether the "
+            f"learner's predictions change when the features are rotated. `{panel_key('story')}` shows what "
+            "the preset is about.",
         ),
         (
             "What else can I look at?",

@@ -90,7 +90,7 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
     hits = [hit for provider in (ActionProvider, PartProvider) async for hit in provider(screen).search(term)]
     hits_by_name = {str(hit.text): hit for hit in hits}
     assert hits_by_name["Tab: invariance"].score > BY_WORDS
-    assert "stay the same when all instances are rotated" in (hits_by_name["Tab: invariance"].help or "")
+    assert "predicts the same if all instances are rotated" in (hits_by_name["Tab: invariance"].help or "")
     assert hits_by_name["Theory: ri-signed"].score > BY_WORDS
 
 

@@ -102,7 +102,7 @@ def test_an_unknown_kind_points_to_the_option():
     code, _, err = program("run", "mine.toml")
     assert code == 2
     assert "learners[0].update.kind: 'mine' is unknown" in err
-    assert err.endswith("; --parts FILE.py loads kinds of your own\n")
+    assert err.endswith("; --parts FILE.py loads your own parts\n")
 
 
 @pytest.mark.slow

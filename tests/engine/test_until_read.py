@@ -123,8 +123,8 @@ def test_progress_and_json_say_what_is_skipped_and_why():
 @pytest.mark.parametrize(
     ("words", "where", "reason"),
     [
-        ({"pictures": []}, "axes[1].until", "no picture has such a reading"),
-        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "known only after all values"),
+        ({"pictures": []}, "axes[1].until", "no picture has a `read` along this axis"),
+        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "needs all values of this axis"),
         ({"until": "dawn"}, "axes[1].until", "dawn"),
     ],
 )
