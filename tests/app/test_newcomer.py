@@ -75,8 +75,8 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
 
 def test_the_story_explains_the_peak_by_the_row_that_makes_it():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
-    every = slice(0, experiment.problem.matrix.d)
-    rows = excerpt(experiment.problem.matrix, experiment.run.seed, every, every)
+    all_rows = slice(0, experiment.problem.matrix.d)
+    rows = excerpt(experiment.problem.matrix, experiment.run.seed, all_rows, all_rows)
     [equal_row] = np.flatnonzero((rows == rows[:, :1]).all(axis=1))
     losses = view(of_run(experiment), of_one(experiment, run(experiment)))
     for learner in ("EGU", "spindly"):
