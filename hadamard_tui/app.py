@@ -263,10 +263,10 @@ class HadamardApp(FailingApp):
                     f"Tab: {name}", f"{name}: {about}", self._palette_command(f"panel({number})")
                 )
         for part, kind in KINDS.items():
-            words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
+            words = f"Add {kind.with_article} to the set-up. {kind.sentence}."
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
         for name, path in paths().items():
-            words = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
+            words = f"{len(path.stops)} presets. For each: predict the result, run it, read the explanation."
             yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
 
     def _palette_command(self, action: str):  # type: ignore[no-untyped-def]
@@ -369,7 +369,7 @@ class HadamardApp(FailingApp):
 
         Args:
             address: address of the section. If it is empty, open the first section that the experiment cites.
-                If it cites none, open the section that shows a run of its preset.
+                If the experiment cites no section, open the section that shows a run of the preset.
         """
         from engine.spec import theory_pages
         from hadamard_tui.screens.theory_page import cited_sections, page_of
@@ -434,7 +434,7 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No change that breaks the theorem of this set-up is listed.")
+            self.notify("For this set-up, no talk names a change that makes the theorem inapplicable.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} undoes this.")
@@ -647,7 +647,8 @@ class HadamardApp(FailingApp):
 def open_app(start: Launch) -> int:
     """Run the app, and return its exit code.
 
-    After the user quits, this returns within about a second, unless a file is unfinished.
+    After the user quits, this returns within about a second. It waits longer, at most PATIENCE_FOR_FILES
+    seconds, if files are still being written.
     """
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 

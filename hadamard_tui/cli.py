@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from hadamard_tui import NAME
@@ -55,6 +56,9 @@ would then pile up before any of it is freed.
 
 
 app = new_group(CommandGroup)
+"""The options without a command."""
+
+all_commands = new_group()
 for subject in (
     running,
     run_commands,
@@ -65,7 +69,7 @@ for subject in (
     opening,
     printing,
 ):
-    app.add_typer(subject.commands)
+    all_commands.add_typer(subject.commands)
 
 
 def _print_version(wanted: bool) -> None:
@@ -148,11 +152,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare()
     from engine.core.parts import BadInput, restore
 
-    for function in documented_functions(app):
+    for function in (*documented_functions(app), *documented_functions(all_commands)):
         restore(function)  # typer prints the docstrings as help
 
     try:
-        code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
+        code = _command_line().main(arguments, prog_name=NAME, standalone_mode=False)
         with flushing():
             pass  # flush now, so that errors of writing the buffer are caught here
     except BadInput as error:
@@ -177,6 +181,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code == exit_codes.STOPPED:
         exit_codes.stop()
     return code or 0
+
+
+def _command_line() -> TyperGroup:
+    """Return the group of all commands.
+
+    The commands are created when a command is first looked up, because their creation takes 50 ms.
+    """
+    group = typer.main.get_group(app)
+    assert isinstance(group, CommandGroup)
+    group.make_commands = lambda: typer.main.get_group(all_commands).commands
+    return group
 
 
 def _exit_code_of(error: Exception) -> int:

@@ -191,7 +191,7 @@ ACTIONS = (
         "back",
         "left,H",
         "Look back",
-        "Move the playhead back by one evaluation point, or by one x value of a picture",
+        "Move the playhead back by one evaluation point or, on a chart against an axis, by one value",
         LOOK,
         key_display="←→",
     ),
@@ -199,7 +199,7 @@ ACTIONS = (
         "forward",
         "right,L",
         "Look ahead",
-        "Move the playhead forward by one evaluation point, or by one x value of a picture",
+        "Move the playhead forward by one evaluation point or, on a chart against an axis, by one value",
         LOOK,
     ),
     Action(
@@ -231,9 +231,7 @@ ACTIONS = (
     Action("smooth", "m", "Smooth", "Draw running means over the curves, which become faint", LOOK),
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
     Action("multiples", "M", "Small multiples", "Draw one chart per learner, all with the same scale", LOOK),
-    Action(
-        "next_picture", "i", "Picture", "Show the next picture: the run as it goes on, or its results", LOOK
-    ),
+    Action("next_picture", "i", "Picture", "Show the next chart of this experiment", LOOK),
     Action("full", "F", "Full", "Show only the chart or the open panel; press again or esc to go back", LOOK),
     Action("view", "v", "Panel", "Open the next panel below the chart", LOOK),
     Action("previous_view", "V", "Previous panel", "Open the previous panel below the chart", LOOK),
@@ -261,7 +259,7 @@ ACTIONS = (
         "remedy",
         "enter",
         "Record and run",
-        "Make the change that the dimmed panel needs, and run again",
+        "If the open panel is dimmed, make the change that this panel names, and run again",
         LOOK,
     ),
     Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a text panel down", LOOK),

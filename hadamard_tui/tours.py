@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change of a stop's experiment that breaks its theorem, and the finding of a run with this change.
+    """Change that makes the theorem of a stop inapplicable, and the finding of a run with this change.
 
     Args:
         set: changes of fields, such as `problem.matrix.d=256`.
@@ -130,8 +130,8 @@ ESSENTIALS = "essentials"
 """Name of the talk with the most important presets. Lists of presets begin with the stops of this talk."""
 
 FORM = (
-    "a talk has title, place, asks and stops; a stop has preset, line, panel, set, predict, learns and "
-    "break; a break has set and claim"
+    "fields of a talk are `title`, `place`, `asks` and `stops`; fields of a stop are `preset`, `line`, "
+    "`panel`, `set`, `predict`, `learns` and `break`; fields of a break are `set` and `claim`"
 )
 
 
@@ -144,7 +144,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
-        learns: text that names learners outside the preset that also learn the target of this stop.
+        learns: text that names further learners, which are not in the preset but also learn its target.
         break_: change that breaks the theorem of the stop. If it is missing and `set` is empty, the stop
             takes the change that a built-in talk lists for the preset.
     """
@@ -336,6 +336,6 @@ def _closing_sentences(preset: str, break_key: str) -> Iterator[str]:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:
         way = f"{break_key} sets {', '.join(change.set)}" if break_key else command_of_stop(preset, change)
-        yield f"Break it: {way}. {change.text}"
+        yield f"Make the theorem inapplicable: {way}. {change.text}"
     if learners:
         yield f"Learners that also learn this target: {'; '.join(learners)}."

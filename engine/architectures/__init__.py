@@ -336,7 +336,7 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Return whether the untrained net treats all rotations of the instances alike, and the reason."""
-        reason = f"{self.kind} does not declare that it treats rotated instances alike"
+        reason = f"the class of {self.kind} does not define the method `invariance`"
         return Verdict(False, reason, undecided=True)
 
 

@@ -70,12 +70,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
     The size of the initial weights is s = √C_w. Set either `scale` = s or `cw` = C_w, where C_w is one
     number, or one number for each layer including the output. `init` selects the distribution of the initial
     weights. `gaussian`: every weight of layer l is N(0, C_w/fan-in). `zero`: like `gaussian`, but the first
-    layer starts at 0. `orthogonal`: every layer is a uniformly random semi-orthogonal matrix times s
-    √(fan-out/fan-in), the start of `agd`. `identity`: every matrix of a hidden layer is s·I, and every output
-    weight is s. `diagonal`: every matrix of a hidden layer is diagonal with N(0, s²) entries, and the output
-    weights are Gaussian. The starts `identity` and `diagonal` are not rotation invariant, but all other
-    starts are. With `output_signs`, each output weight starts at ±s/√fan-in with a random sign (not for
-    `identity`). With `balanced_signs`, half of these signs are positive, rounded up.
+    layer starts at 0. `orthogonal`, as in the paper on the update rule `agd`: every layer is s
+    √(fan-out/fan-in) times a uniformly random semi-orthogonal matrix. `identity`: every matrix of a hidden
+    layer is s·I, and every output weight is s. `diagonal`: every matrix of a hidden layer is diagonal with
+    N(0, s²) entries, and the output weights are Gaussian. The starts `identity` and `diagonal` are not
+    rotation invariant, but all other starts are. With `output_signs`, each output weight starts at ±s/√fan-in
+    with a random sign (not for `identity`). With `balanced_signs`, half of these signs are positive, rounded
+    up.
 
     With `biases`, or C_b = `cb` > 0, layers have trained biases b_l, which start as N(0, C_b). C_b is one
     number, or one number for each layer. A bias is the weight of an input that is always 1, so rotations of
@@ -106,7 +107,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     widths: Annotated[
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
         Meta(
-            title="widths", description="hidden units of each layer; none: 128, or set by `depth` and `width`"
+            title="widths",
+            description="units of each hidden layer; none: `depth` layers of `width` units, or one of 128",
         ),
     ] = None
     depth: Annotated[
@@ -572,7 +574,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuted inputs give the same signals at the start, but in permuted units."""
+        """Return whether permuted inputs only permute the initial signals of the hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

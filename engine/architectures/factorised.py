@@ -40,7 +40,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     ] = None
     init: Annotated[
         Literal["gaussian", "orthogonal", "identity"],
-        Meta(title="start", description="independent entries, W = 0 by orthogonal factors, or W = s^L I"),
+        Meta(title="start", description="distribution of the initial matrices A₁, …, A_L"),
     ] = "gaussian"
     scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
@@ -126,9 +126,10 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return initial tensors that replace `params` if every instance x zᵀ becomes U x (V z)ᵀ.
+        """Return initial tensors that predict for instances U x (V z)ᵀ what `params` predict for x zᵀ.
 
-        `turn` maps a matrix W, flattened to a vector, to U W Vᵀ.
+        U and V are rotations, and `turn` maps a matrix W, flattened to a vector, to U W Vᵀ. With the start
+        `identity`, `params` are returned unchanged.
         """
         if self.init == "identity":
             return params
@@ -150,6 +151,6 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     def invariance(self, d: int) -> Verdict:
         if self.init == "identity":
             return Verdict(False, "the start at a multiple of I singles out the entries on the diagonal")
-        law = "Gaussian" if self.init == "gaussian" else "orthogonal"
-        reason = f"every factor of an instance has a layer of its own, and its start is {law}"
+        law = "a Gaussian" if self.init == "gaussian" else "an orthogonal"
+        reason = f"separate layers with {law} start multiply the two factors x and z of an instance"
         return Verdict(False, reason, rotations(*self._matrix_shape(d)))

@@ -28,15 +28,16 @@ It is relative to the variance of the input, in units of the machine epsilon.
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
-    """A dense net at its start, on k instances: for every unit, k signals are drawn from N(0, K).
+    """A dense net at its start, without weights: a unit's signals on k instances are drawn from N(0, K).
 
-    Let z_i be a unit's signal on instance x_i. K_ij is C_b plus C_w times the mean of σ(z_i)σ(z_j) over the
-    units of the layer below. C_b and C_w are the fields `cb` and `cw`. In the first layer, x_iᵀx_j/d replaces
-    the mean. The signals are √K g with g ~ N(0, I), and the tensor g_l holds all g of layer l. For k
-    instances, this is exactly the distribution of the signals of a fully connected net with Gaussian weights.
-    For n units per layer, it needs kn numbers per layer instead of n². If there are more than k instances,
-    they are drawn in groups of k. Each group has this distribution, but all groups share the g_l. Training
-    changes the g_l, which are not the weights of a net. Source: theory/wide-nets#conventions-of-the-lectures.
+    Let z_i be a unit's signal on instance x_i. The covariance K_ij is C_b plus C_w times the mean of
+    σ(z_i)σ(z_j) over the units of the layer below. C_b and C_w are the fields `cb` and `cw`. In the first
+    layer, x_iᵀx_j/d replaces the mean. The signals are √K g with g ~ N(0, I), and the tensor g_l holds all g
+    of layer l. For k instances, this is exactly the distribution of the signals of a fully connected net with
+    Gaussian weights. A layer of n units stores kn numbers, instead of n² weights. If there are more than k
+    instances, successive instances form groups of k. Each group has this distribution, but all groups share
+    the g_l. Training changes the g_l, which are not the weights of a net. Source:
+    theory/wide-nets#conventions-of-the-lectures.
     """
 
     depth: Annotated[
@@ -54,7 +55,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             ge=1,
             le=MOST_INPUTS,
             title="inputs k",
-            description="number of successive instances whose signals are drawn jointly, as in a net",
+            description="number of successive instances whose signals are drawn jointly",
             extra=SELDOM,
         ),
     ] = 1
@@ -128,8 +129,8 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
     def invariance(self, d: int) -> Verdict:
         if self.inputs == 1:
-            return Verdict(True, "it sees only the length of an instance, which no rotation changes")
-        seen = "it sees only lengths and angles of instances"
+            return Verdict(True, "the net sees only the length of an instance, which no rotation changes")
+        seen = "the net sees only lengths and angles of instances"
         return Verdict(True, f"{seen}, which no rotation changes")
 
 

@@ -102,8 +102,8 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
             return Verdict(
                 True, "every unit sees all inputs and the Gaussian start of its weights favours no direction"
             )
-        few = "one input" if self.connectivity == 1 else f"{self.connectivity} inputs"
+        few = "one" if self.connectivity == 1 else str(self.connectivity)
         return Verdict(
             False,
-            f"every unit sees only {few} of {d}, and rotations of the instances do not rotate this choice",
+            f"every unit sees only {few} of the {d} features, whose axes do not rotate with the instances",
         )

@@ -25,7 +25,7 @@ Shape = Annotated[
     Meta(
         max_length=MOST_SHAPE,
         title="shape θ",
-        description="starting values of the first features, relative to all other features",
+        description="factors of the starting values of u and v, feature by feature; beyond the list: 1",
         extra=SELDOM,
     ),
 ]
@@ -57,10 +57,10 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     """A spindly net, one edge per input: ŷ = Σ_i x_i u_i^L or, if `signed`, Σ_i x_i (u_i^L − v_i^L).
 
     With depth L = 2, this is the two-layer net w = u ⊙ u of the talk on WKA21. On this net, gradient descent
-    with a small rate follows EGU with four times the rate. The net starts at u^L = w0, by default 1/d. If
-    `signed` is set, it starts at u^L = v^L = w0, by default 1/(2d). With a `shape` θ, these starting values
-    of u and v are multiplied by θ, entry by entry. Source: AW20; WKA21 §5; theory/conventions#conventions,
-    theory/conventions#architectures; theory/implicit-bias#shaped-start.
+    with a small rate η takes nearly the same steps as the update rule `egu` with rate 4η. The net starts at
+    u^L = w0, by default 1/d. If `signed` is set, it starts at u^L = v^L = w0, by default 1/(2d). With a
+    `shape` θ, these starting values of u and v are multiplied by θ, entry by entry. Source: AW20; WKA21 §5;
+    theory/conventions#conventions, theory/conventions#architectures; theory/implicit-bias#shaped-start.
     """
 
     depth: Annotated[
@@ -132,4 +132,5 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
 
     def invariance(self, d: int) -> Verdict:
         group = TRIVIAL if self.shape else PERMUTATIONS
-        return Verdict(False, "every input has a separate edge, which distinguishes features", group)
+        reason = "every input has a separate edge, so the net depends on the coordinate axes"
+        return Verdict(False, reason, group)

@@ -30,10 +30,12 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     the unit vectors of ℝ^h. For row 0, Lψ = e_0 and m = μe_0. For row 1, Lψ = √½(√(1−ε²) e_1 + ε e_0) and m =
     √½ e_1. For each row t from 2 to d/2, Lψ = e_t and m = μe_t.
 
-    Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate ½ over these rows. Then (v_ψ)_t
-    contains the label y_t, and (v_m)_t contains a multiple of y_t plus κ y_t y_0 y_1, with κ = ε/√2. Row t +
-    d/2 − 1 is never seen. The features φ of this row combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0
-    y_1. So the feature map encodes the multiplication table of the rows, with entries as large as √2/(με).
+    Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate ½ over these rows. Then (v_ψ)_t ≈ L
+    y_t and (v_m)_t ≈ μ (c_t y_t + κ y_t y_0 y_1), with κ = ε/√2 and a number c_t that does not depend on
+    labels. For each t from 2 to d/2, row t + d/2 − 1 is not among these rows, so it is never seen. The
+    features φ of row t + d/2 − 1 combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1, which is the
+    label of this row. So the feature map must know which row is the product of which other rows. Its largest
+    entries exceed √2/(με).
 
     After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this is
     less than 1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement
@@ -41,7 +43,8 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     """
 
     eps: Annotated[
-        float, Meta(ge=LEAST, le=1, title="ε", description="component of the second row along the first")
+        float,
+        Meta(ge=LEAST, le=1, title="ε", description="cosine of the angle between ψ of row 0 and ψ of row 1"),
     ] = 0.5
     mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of the features m")] = 0.5
     gain: Annotated[float, Meta(ge=LEAST, le=MOST, title="L", description="size of the start of W₁")] = 2.0
@@ -107,5 +110,5 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(
-            True, "its feature map is computed from all instances in their order, and rotates with them"
+            True, "the feature map is computed from all instances in their order, and rotates with them"
         )

@@ -69,5 +69,5 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
         return {"u": by_weight * params["v"], "v": by_weight * params["u"]}
 
     def invariance(self, d: int) -> Verdict:
-        reason = "every input has a separate edge, which distinguishes features"
+        reason = "every input has a separate edge, so the net depends on the coordinate axes"
         return Verdict(False, reason, SIGNED_PERMUTATIONS if self.init == "zero" else PERMUTATIONS)

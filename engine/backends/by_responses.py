@@ -40,7 +40,7 @@ class ByResponses(Backend):
     """
 
     place: ClassVar[int] = 25
-    words: ClassVar[str] = "from the rule's responses to single gradients, since the examples are orthogonal"
+    words: ClassVar[str] = "by adding the effects of single gradients, because the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
@@ -49,9 +49,9 @@ class ByResponses(Backend):
             return reason
         rule, net = learner.update, learner.architecture
         if rule is None or net is None:
-            return "it only trains architectures by an update rule"
+            return "this backend requires an architecture and an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "it only trains linear neurons whose steps are known sums of past gradients"
+            return "this backend requires a linear neuron, and steps that are fixed sums of past gradients"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may be seen twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)

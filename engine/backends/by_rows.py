@@ -57,7 +57,7 @@ class ByRows(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         rule, net = learner.update, learner.architecture
         if rule is None or net is None:
-            return "it only trains architectures by an update rule"
+            return "this backend requires an architecture and an update rule"
         structure = rule.structure()
         along = experiment.problem.matrix.structure().entries_are_signs or structure.along_gradients
         if (

@@ -46,7 +46,7 @@ class Compiled(Backend):
     """
 
     place: ClassVar[int] = 10
-    words: ClassVar[str] = "by a compiled loop over signs and weights"
+    words: ClassVar[str] = "by a compiled loop over the weights, because the entries of the rows are ±1"
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
@@ -63,11 +63,11 @@ class Compiled(Backend):
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
         if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
-            return "it requires square loss and predictions that are not clipped"
+            return "this backend requires square loss and predictions that are not clipped"
         if reason := why_no_single_pass(experiment):
             return reason
         if devices.resolve(experiment.run.device) != "cpu":
-            return "it runs only on the CPU"
+            return "this backend runs only on the CPU"
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

@@ -46,17 +46,17 @@ class Numpy(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         schedule = protocol.schedule()
         if not _has_step(learner, experiment):
-            return "the rule does not declare its steps as sums and products of weights and entries"
+            return "this backend has no formula for the steps of this learner on these instances"
         if not schedule.online or schedule.averages_hypotheses or schedule.drawn_independently:
             return (
                 f"with these settings, protocol {protocol.kind} is not one pass over the rows in their order"
             )
         if not experiment.loss.is_square or schedule.clips_at is not None:
-            return "it requires square loss and predictions that are not clipped"
+            return "this backend requires square loss and predictions that are not clipped"
         if problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if experiment.run.device not in ("auto", "cpu"):
-            return "it runs only on the CPU"
+            return "this backend runs only on the CPU"
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

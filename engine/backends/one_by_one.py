@@ -30,7 +30,7 @@ class OneByOne(Backend):
     """
 
     place: ClassVar[int] = 20
-    words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
+    words: ClassVar[str] = "with one prediction per step, because the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
@@ -40,7 +40,7 @@ class OneByOne(Backend):
         if experiment.problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if learner.architecture is None or learner.update is None:
-            return "it only trains architectures by an update rule"
+            return "this backend requires an architecture and an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
             return "the learner's steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
@@ -123,9 +123,9 @@ class OrthogonalRows:
         self.place += 1
 
     def _index_of_rows(self, selected: slice) -> Any:
-        """Return an index into tensors of all rows.
+        """Return an index into tensors [n, R, …] that selects some of the rows passed to `learn_ahead`.
 
-        It selects rows of the last `learn_ahead` call, by their positions in that call.
+        `selected` contains the positions of these rows among the rows of the last `learn_ahead` call.
         """
         if isinstance(self._rows, range):
             rows = self._rows[selected]
@@ -133,7 +133,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write_new_steps(self) -> None:
-        """Update the stored predictions and weights by all steps made since the last call."""
+        """Update the stored predictions and weights by all steps that they do not include yet."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._index_of_rows(new)] = self.changes.after[new]

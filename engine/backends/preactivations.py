@@ -39,7 +39,7 @@ class Preactivations(Backend):
     """
 
     place: ClassVar[int] = 25
-    words: ClassVar[str] = "by a compiled loop over pre-activations, since the examples are orthogonal"
+    words: ClassVar[str] = "by a compiled loop over pre-activations, because the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(new_tensors=False)
 
@@ -48,14 +48,14 @@ class Preactivations(Backend):
         if schedule.fresh_steps is None:
             return f"protocol {experiment.protocol.kind} does not train a new model for every k"
         if learner.architecture is None or not _is_bent_layer(learner.architecture):
-            return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
+            return "this backend requires one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
         structure = None if update is None else update.structure()
         if update is None or structure is None or not structure.plain or structure.mini_batch is not None:
-            return "it requires steps with a given rate along the gradient of all rows"
+            return "this backend requires full-batch gradient descent without momentum"
         if not experiment.loss.is_square or schedule.clips_at is not None:
-            return "it requires square loss and predictions that are not clipped"
+            return "this backend requires square loss and predictions that are not clipped"
         if devices.resolve(experiment.run.device) != "cpu":
-            return "it runs only on the CPU"
+            return "this backend runs only on the CPU"
         return why_not_rotated(learner, experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

@@ -30,12 +30,12 @@ class Structured(Backend):
 
     If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. A rule
     that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the same
-    steps on Hadamard data. For other learners, and for solvers that need only products, the operator is the
-    rows of a Sylvester matrix.
+    steps on Hadamard data. All other learners get the rows of a Sylvester matrix. If such a learner has a
+    solver, the solver must read only inner products and single rows of the instances.
     """
 
     place: ClassVar[int] = 30
-    words: ClassVar[str] = "by the structure of the instances"
+    words: ClassVar[str] = "by an operator in place of the matrix of instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates", "solver"}
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Tolerance = Annotated[float, Meta(ge=0, le=LARGEST)]
 
-AT = Meta(title="place", description="place on the x-axis of the picture, as in d/2")
+AT = Meta(title="place", description="position on the x-axis of the picture, such as d/2")
 Place = Annotated[Number, AT]
 MaybePlace = Annotated[Number | None, AT]
 Within = Annotated[Tolerance | None, Meta(title="tolerance", description="largest deviation that is allowed")]
@@ -245,14 +245,15 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     def needs(self) -> str:
         """End of the message "there is no x at which both the curve and {name} have a value".
 
-        It names a further condition that x must satisfy, such as ", and {name} is not 0". {name} stands for
-        the second curve or theory line.
+        It names a further condition that x must satisfy, such as ", with a nonzero value of {name}". {name}
+        stands for the second curve or theory line.
         """
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
         name, other = other_at(view, self.to, curve)
+        name = wording.quoted(name)
         if self.at is not None:
             place = index_at(curve, self.at) or 0
             first = wording.called(view, curve), float(curve.y[place])
@@ -378,8 +379,9 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Return the curve or theory line to compare with: its name, and a function for its values.
 
-    The function takes a second function, such as `whole`, which returns the y values of a curve or line, over
-    all or some replicas. The first function interpolates these values linearly at the x positions of `curve`.
+    The argument of the returned function is another function, such as `whole`. This other function computes
+    the y values of a curve or line, over all or some replicas. The returned function interpolates these y
+    values linearly at the x positions of `curve`.
     """
     try:
         line = line_of(view, name, curve.name)

@@ -32,7 +32,8 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
         curve = self.of(view)
         name, _ = other_at(view, self.other, curve)
         assert outcome.measured is not None, "a finding is of what was measured"
-        return f"{wording.called(view, curve)} crosses {name} {wording.place(view, outcome.measured)}"
+        place = wording.place(view, outcome.measured)
+        return f"{wording.called(view, curve)} crosses {wording.quoted(name)} {place}"
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

@@ -47,9 +47,9 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     def finding(self, view: View, outcome: Outcome) -> str:
         assert outcome.measured is not None, "a finding is of what was measured"
         contour = heat_of(view, str(self.curve)).contour(self.contour)
-        where = f"at {100 * outcome.measured:.3g} % of the places"
-        side = f"{wording.predicate(view)} above {number(self.at_value)} on one side"
-        return f"{contour.name} divides the map: {where} {side} and below it on the other"
+        where, level = f"at {100 * outcome.measured:.3g} % of the places", number(self.at_value)
+        sides = f"{wording.predicate(view)} above {level} on one side and below {level} on the other"
+        return f"{contour.name} divides the map: {where}, {sides}"
 
     def judge(self, view: View) -> Outcome:
         assert self.curve is not None, "a claim about every learner is judged of one after the other"

@@ -146,7 +146,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         height = float(np.interp(x[at], line.x, line.y))
         y, level = (wording.value(view, value) for value in (height + float(gap[at]), height))
         name = wording.called(view, curve)
-        sentence = f"{wording.place(view, x[at])} {name} is at {y}, the line at {level}"
+        sentence = f"{wording.place(view, x[at])} {name} is at {y} (theory line: {level})"
         return _Farthest(name, line, is_allowed, float(distance[at]), sentence, y != level)
 
     def _gap_and_tolerance(

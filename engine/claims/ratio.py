@@ -25,7 +25,7 @@ class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
 
     @property
     def needs(self) -> str:
-        return ", and {name} is not 0"
+        return ", with a nonzero value of {name}"
 
     def combined(self, y: Floats, other: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
-    """Two curves are equal up to a tolerance at every x position, and both are complete."""
+    """At every x position, two curves are equal up to a tolerance.
+
+    Neither curve may end before its last planned evaluation point.
+    """
 
     example: ClassVar[str] = '{kind = "same-as", curve = "hypentropy", other = "EGU±", within = 1e-4}'
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "other")

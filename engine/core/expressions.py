@@ -132,7 +132,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
     except OverflowError:
         is_finite = False
     if not is_finite:
-        raise BadExpression("its value is too large")
+        raise BadExpression("the value is too large")
     return value
 
 
@@ -210,9 +210,9 @@ def _value_of_expression(
     try:
         return _Parser(tokens(text), names, functions, valued, literal).parse()
     except ZeroDivisionError:
-        raise BadExpression("it divides by zero") from None
+        raise BadExpression("the expression divides by zero") from None
     except OverflowError:
-        raise BadExpression("its value is too large") from None
+        raise BadExpression("the value is too large") from None
 
 
 def names_in(text: str) -> set[str]:
@@ -397,7 +397,7 @@ class _Parser:
     def _nested_level(self) -> Iterator[None]:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise BadExpression(f"it is nested more than {DEEPEST} times")
+            raise BadExpression(f"the expression is nested more than {DEEPEST} times")
         yield
         self._depth -= 1
 
@@ -408,9 +408,9 @@ class _Parser:
         self._place += 1
         return text
 
-    def _unexpected_token_error(self, at_end: str = "it is not complete") -> BadExpression:
+    def _unexpected_token_error(self, at_end: str = "the expression is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
-        return BadExpression(at_end if kind == "end" else f"{text!r} is not allowed there")
+        return BadExpression(at_end if kind == "end" else f"{text!r} is misplaced")
 
 
 GREEK = {
@@ -506,7 +506,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
         try:
             return _value_text(exact(match[1], names))
         except BadExpression as error:
-            raise BadExpression(f"{match[0]} does not fit: {error}") from error
+            raise BadExpression(f"{match[0]} cannot be computed: {error}") from error
 
     return _PIECE.sub(piece, text)
 

@@ -45,8 +45,8 @@ REFUSED = {
     "pytorch_optimizer.DeMo": "it needs einops and a process group of torch.distributed",
     "pytorch_optimizer.DistributedMuon": "it needs a process group of torch.distributed",
     "pytorch_optimizer.FAdam": "it fails on float64, because it mixes in float32 numbers",
-    "pytorch_optimizer.GSAM": "it needs a function that computes the loss of a batch, by `set_closure`",
-    "pytorch_optimizer.PCGrad": "it needs several losses, which it takes by `pc_backward`, not by `step`",
+    "pytorch_optimizer.GSAM": "it needs a call of its method `set_closure`, which the program never calls",
+    "pytorch_optimizer.PCGrad": "its method `pc_backward` needs several losses, but the program computes one",
     "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and trains copies of the model's weights",
 }
 """Reason why an optimizer cannot train here, by the name that `qualified` returns."""

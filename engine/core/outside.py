@@ -240,8 +240,8 @@ def _check_methods(module: ModuleType, where: str) -> None:
         if not issubclass(part, Part):
             continue
         for method in sorted(vars(part).keys() & part.former.keys()):
-            fault = f"{part.__name__}.{method} is no longer called; {part.former[method]} instead"
-            raise BadInput(where, fault)
+            fault = f"the program no longer calls the method {part.__name__}.{method}"
+            raise BadInput(where, f"{fault}; {part.former[method]} instead")
 
 
 def _offers_parts(module: ModuleType) -> bool:

@@ -35,7 +35,7 @@ def fault(text: str, allowed: str = "") -> str:
     refused = next((letter for letter in text if letter not in allowed and _is_refused(letter)), None)
     if refused is None:
         return ""
-    remedy = "take emoji that are not joined" if refused == "\u200d" else "leave it out"
+    remedy = "use an emoji that is a single character" if refused == "\u200d" else "leave it out"
     return f"holds {_letter_name(refused)}, which terminals do not show as text; {remedy}"
 
 
@@ -81,7 +81,7 @@ def reason_of(error: BaseException) -> str:
 def nearest(word: str, choices: list[str]) -> str:
     """Return a sentence that suggests the choice most similar to an unknown word, and lists the choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
-    available = f"the choices are {listed(choices)}" if choices else "no names are known here"
+    available = f"the choices are {listed(choices)}" if choices else "there are no names to choose from"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
@@ -92,6 +92,11 @@ def listed(choices: Iterable[str]) -> str:
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:
         return text
     return f"{', '.join(cut_choices[:FIRST])}, … {cut_choices[-1]} ({len(cut_choices)} in all)"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 row" and "2 rows"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _is_refused(letter: str) -> bool:

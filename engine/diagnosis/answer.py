@@ -35,10 +35,12 @@ def headline(diagnosis: Diagnosis) -> str:
             if against
             else ""
         )
-        return f"The columns carry meaning: a bias to {biases} pays {at}{but}."
+        return f"The single columns matter: {at}, a bias to {biases} lowers the loss{but}."
     if "invariance pays" in words.values():
-        return f"An axis-aligned bias does not pay {at}: a rotation-invariant learner is ahead."
-    return f"The data do not decide {at} whether an axis-aligned bias pays."
+        return (
+            f"{at.capitalize()}, an axis-aligned bias raises the loss: a rotation-invariant learner is ahead."
+        )
+    return f"The data do not decide whether an axis-aligned bias lowers the loss {at}."
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
@@ -141,16 +143,16 @@ def _sentences_about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: Pair
     axes, partner = _titles_of_pair(pair)
     unit = "error" if diagnosis.table.is_classified else "loss"
     yield (
-        f"{axes} against {partner}: {verdict.word}. {axes} has {unit} {axes_loss:.3f}, {partner} "
-        f"{partner_loss:.3f}; after a random rotation of the columns, {axes} has {turned:.3f}."
+        f"{axes} against {partner}: {verdict.word}. {axes} has {unit} {axes_loss:.3f}, and {partner} has "
+        f"{unit} {partner_loss:.3f}. After a random rotation of the columns, {axes} has {unit} {turned:.3f}."
     )
     if verdict.word == "not decided":
         yield _reason_for_no_verdict(verdict, axes, partner, diagnosis.plan.splits)
         return
     yield (
-        f"In 95 % confidence intervals, rotation multiplies the loss of {axes} by "
-        f"{_factor_with_interval(verdict.rotation)}, and the loss of {partner} is that of {axes} times "
-        f"{_factor_with_interval(verdict.gap)}."
+        f"Rotation multiplies the loss of {axes} by {_factor_with_interval(verdict.rotation)}. The loss of "
+        f"{partner} is {_factor_with_interval(verdict.gap)} times the loss of {axes}. Brackets are 95 % "
+        "confidence intervals."
     )
     winner, other = pair.names if verdict.word == "axes pay" else (pair.partner, pair.axes)
     yield _saved_examples_in_words(diagnosis, winner, other, place)
@@ -162,15 +164,16 @@ def _reason_for_no_verdict(verdict: PairVerdict, axes: str, partner: str, splits
     if not verdict.gain.is_positive:
         few = f" {splits} splits are few: take the default of {SPLITS}." if splits < SPLITS else ""
         return (
-            "The loss of a constant prediction is that of the better learner times "
-            f"{_factor_with_interval(verdict.gain)}. "
-            f"This interval includes 1, so nothing is decided.{few}"
+            f"The loss of a constant prediction is {_factor_with_interval(verdict.gain)} times the loss of "
+            f"the better learner. The interval in brackets includes 1, so nothing is decided.{few}"
         )
     reasons = []
     if not verdict.rotation.is_positive:
         reasons.append(f"rotation multiplies the loss of {axes} by {_factor_with_interval(verdict.rotation)}")
     if not verdict.gap.is_positive:
-        reasons.append(f"the loss of {partner} is that of {axes} times {_factor_with_interval(verdict.gap)}")
+        reasons.append(
+            f"the loss of {partner} is {_factor_with_interval(verdict.gap)} times the loss of {axes}"
+        )
     return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
 
 
@@ -215,7 +218,7 @@ def _sentence_about_span(diagnosis: Diagnosis) -> str:
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (
-        f"Singular values: if the label were one of the {len(bound) - 1} columns, linear learners from 0 "
-        f"such as GD would have a mean loss of at least {bound[k]:.2f} after {k} examples, in units of the "
-        "variance."
+        f"Suppose that each of the {len(bound) - 1} columns is the label in turn. Linear learners that start "
+        f"at 0, such as GD, then have a mean loss of at least {bound[k]:.2f} times the variance after {k} "
+        "examples. The singular values of the columns give this bound."
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.core.parts import BadInput
-from engine.core.texts import cut
+from engine.core.texts import counted, cut
 from engine.diagnosis.labelled_table import LabelledTable
 from engine.problems.mixed_columns import LONGEST_NAME, MixedColumns, in_groups
 from engine.problems.mixed_frame import MixedFrame
@@ -40,7 +40,7 @@ def labelled(mixed: MixedFrame, file: str, kind: str | None) -> LabelledTable:
     notes += [f"{left_out.columns}: left out ({left_out.reason})" for left_out in mixed.left_out]
     notes += in_groups(columns.treatments())
     if unlabelled:
-        notes.append(f"{unlabelled} rows without a label are left out")
+        notes.append(f"left out: {counted(unlabelled, 'row')} without a label")
     every_row = np.arange(len(features))
     numbers, _ = columns.encode(every_row, every_row[:1])
     return LabelledTable(

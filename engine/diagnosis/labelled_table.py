@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
+from engine.core.texts import counted
 from engine.problems.standardisation import moments
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,9 @@ class LabelledTable:
     def __post_init__(self) -> None:
         rows, width = self.features.shape
         if not 1 < width <= MOST_FEATURES:
-            raise BadInput(self.name, f"it has {width} features; the diagnosis needs 2 to {MOST_FEATURES}")
+            raise BadInput(
+                self.name, f"it has {counted(width, 'feature')}; the diagnosis needs 2 to {MOST_FEATURES}"
+            )
         if len(self.feature_names) != width or self.labels.shape != (rows,):
             raise ValueError("names, labels and features must have matching shapes")
         if not (np.isfinite(self.features).all() and np.isfinite(self.labels).all()):

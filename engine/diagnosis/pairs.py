@@ -75,7 +75,7 @@ PAIRS = (
     LearnerPair("linear", "l1", "l2", True, "few features with linear effects"),
     LearnerPair("trees", "trees", "rbf", True, "thresholds on single features"),
     LearnerPair("multiplicative", "egu", "gd", False, "multiplicative steps"),
-    LearnerPair("nets", "spindly", "dense", False, "products of weights"),
+    LearnerPair("nets", "spindly", "dense", False, "weights that are products of parameters"),
     LearnerPair("kernels", "additive", "rbf", False, "sums over single features"),
     LearnerPair("deep", "boosted", "mlp", False, "small trees"),
 )

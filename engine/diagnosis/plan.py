@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from engine.core.memory import free_bytes, in_words
 from engine.core.parts import BadInput
+from engine.core.texts import counted
 from engine.diagnosis.descents import HIDDEN
 from engine.diagnosis.labelled_table import LabelledTable
 from engine.diagnosis.library_learners import LEAST_LEAF
@@ -111,9 +112,9 @@ class Plan(NamedTuple):
             1 + self.rotated_at(learner, size) for learner in self.learners for size in self.sizes_of(learner)
         )
         return (
-            f"{self.splits} splits of {self.rows} rows: learn from {sizes} rows, test on {self.tested}; "
-            f"decide at {self.decided_at}. {self.splits * fits} fits, "
-            f"about {in_words(self.memory)} of memory."
+            f"{self.splits} splits of {self.rows} rows: learners learn from {sizes} rows, and are tested on "
+            f"{self.tested} rows. The verdicts are for {self.decided_at} training rows. "
+            f"This takes {self.splits * fits} fits and about {in_words(self.memory)} of memory."
         )
 
 
@@ -121,7 +122,7 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
     """Return a plan for the diagnosis of a table. Raises: BadInput for too few rows, or too little memory."""
     rows, d = table.features.shape
     if rows < LEAST_ROWS:
-        raise BadInput(table.name, f"it has {rows} rows; the diagnosis takes {LEAST_ROWS} or more")
+        raise BadInput(table.name, f"it has {counted(rows, 'row')}; the diagnosis takes {LEAST_ROWS} or more")
     if splits < 2:
         raise BadInput("splits", f"{splits} is too few for an interval; take 2 or more")
     tested = min(int(TEST_SHARE * rows), MOST_TESTED)

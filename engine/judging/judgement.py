@@ -119,7 +119,7 @@ class LearnerJudgement:
 
     def _effect_in_words(self, group: Group) -> str:
         effect = self.effect(group)
-        return "unstable, and changed" if effect == "unstable" else str(effect)
+        return "changed, perhaps only by amplified rounding errors," if effect == "unstable" else str(effect)
 
     @property
     def unstable(self) -> bool:
@@ -158,13 +158,17 @@ class LearnerJudgement:
             return ""
         if self.broken:
             by = " and ".join(group.words for group in self.broken)
-            promised = f"by structure, {by} cannot change predictions"
+            promised = f"by its declared structure, the learner is invariant under {by}"
             return f"{promised}, yet predictions changed: a bug, or a discovery"
         if self.effect(ROTATIONS) == "unchanged":
             return (
-                "by structure, rotations change predictions, yet they did not: a special case, or a discovery"
+                "by its declared structure, the learner is not rotation invariant, yet rotations did not "
+                "change predictions: a special case, or a discovery"
             )
-        return "by structure, rotations cannot change predictions, yet they did: a bug, or a discovery"
+        return (
+            "by its declared structure, the learner is rotation invariant, yet rotations changed "
+            "predictions: a bug, or a discovery"
+        )
 
     @property
     def sound(self) -> bool:
@@ -241,5 +245,5 @@ def certificates(
 def _size_text(change: float) -> str:
     """Return the size of a change of predictions as text, or that the learner diverges."""
     if change > DIVERGED:
-        return f"is more than {DIVERGED:.0f}, where it diverges"
+        return f"is more than {DIVERGED:.0f}, because the learner diverges"
     return f"= {change:.2g}"

@@ -77,7 +77,8 @@ def rule_of(rule: RuleOrOptimizer, options: Mapping[str, object] = NO_SETTINGS) 
     if isinstance(rule, Update):
         if options:
             raise BadInput(
-                rule.kind, "options are for a name or a class; set the fields of this rule instead"
+                rule.kind,
+                "options need the name or the class of a rule; set the fields of this rule object instead",
             )
         return rule
     if isinstance(rule, partial) and isinstance(rule.func, type) and not rule.args:

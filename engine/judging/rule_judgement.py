@@ -91,7 +91,8 @@ class LossBesideBound(NamedTuple):
 
     def __str__(self) -> str:
         rate = "" if self.rate is None else f" at rate {self.rate:g}"
-        return f"k = {self.k}: loss {self.numbers}{rate}, {self.word} the bound {self.bound:g}"
+        bound = f"the lower bound {self.bound:g} for rotation-invariant learners"
+        return f"after {self.k} examples: loss {self.numbers}{rate}, {self.word} {bound}"
 
     @property
     def numbers(self) -> str:
@@ -177,17 +178,17 @@ class RuleJudgement:
         says what that means for runs.
         """
         if len({verdict.group for verdict in self.declared}) == 1:
-            sentences = [f"By structure, it is {self.declared[0].sentence}"]
+            sentences = [f"By its declared structure, the rule is {self.declared[0].sentence}"]
         else:
             models = ("a neuron", "a net")
             sentences = [
-                f"On {model}, it is by structure {verdict.sentence}"
+                f"By its declared structure, the rule on {model} is {verdict.sentence}"
                 for model, verdict in zip(models, self.declared, strict=False)
             ]
         if any(verdict.undecided for verdict in self.declared):
             sentences.append(
-                "Runs use only what a rule declares (method `invariance`): they call this rule undecided, and"
-                " apply no bound on rotation-invariant learners to it"
+                "Runs use only the declared structure of a rule (method `invariance`). So in runs, no bound "
+                "on rotation-invariant learners applies to this rule"
             )
         return sentences
 

@@ -203,7 +203,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
             ge=0,
             le=LARGEST,
             title="λ",
-            description="strength of the decay; each step multiplies it by the rate",
+            description="strength of the decay; a step of rate η subtracts η λ w, or η λ sign(w)",
         ),
     ]
     p: Annotated[
@@ -271,9 +271,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["one", "start-sharpness", "start-jacobian"],
         Meta(
             title="unit of rates",
-            description="one: rates are plain numbers; start-sharpness: multiples of 1/S, with the sharpness "
-            "S of the mean loss over all rows at the start; start-jacobian: multiples of n/(2λ²), with the "
-            "largest singular value λ of the Jacobian of all predictions at the start",
+            description="one: plain numbers; start-sharpness: multiples of 1/S; start-jacobian: multiples of "
+            "n/(2λ²). S is the sharpness of the mean loss over all n rows at the start. λ is the largest "
+            "singular value of the Jacobian of all predictions at the start.",
             extra=SELDOM,
         ),
     ] = "one"
@@ -422,7 +422,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 added = getattr(self, name)
                 if added is not None and getattr(added, "on", "weights") == "weights":
                     fault = f"{self.update.kind} computes its weights anew from its state at every step"
-                    raise BadField(name, f"{fault}, so no option can change them; leave it out")
+                    raise BadField(
+                        name, f"{fault}, so `{name}` cannot change the weights; leave `{name}` out"
+                    )
         if self.update is not None and self.update.structure().evaluates:
             noisy = self.noise is not None and self.noise.on == "gradient"
             for name, is_set in (("clip", self.clip is not None), ("noise", noisy)):
@@ -430,7 +432,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     fault = f"{self.update.kind} computes further gradients within a step"
                     raise BadField(name, f"{fault}, which this option would not change; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
-            raise BadField("rate_unit", "this is for update rules with given rates")
+            raise BadField(
+                "rate_unit", "other units require rates that are numbers; set rates, or leave `rate_unit` out"
+            )
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
             fault = f"start-jacobian requires a net of layers, unlike {self.architecture.kind}"
@@ -444,9 +448,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     "a solver takes the place of `architecture` and `update`; give `solver`, or these two",
                 )
             if self.layer_rates:
-                raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")
+                raise BadField("layer_rates", "a solver has no layers and no rate; leave `layer_rates` out")
             if self.start_seed:
-                raise BadField("start_seed", "a solver has no start; leave it out")
+                raise BadField("start_seed", "a solver has no start; leave `start_seed` out")
         elif self.architecture is None:
             raise BadField(
                 "architecture", "missing; a learner has an architecture and an update, or a solver"

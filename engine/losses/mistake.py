@@ -14,9 +14,10 @@ class Mistake(Loss, frozen=True, tag="mistake"):
     """Mistake-driven loss max(0, −y ŷ) for labels ±1. Its slope is −y after a mistake (y ŷ ≤ 0), and else 0.
 
     If y ŷ is at most √ε, it counts as a mistake, where ε is the machine epsilon. The slope at ŷ = 0 is
-    therefore −y. Without this tolerance, rounding would decide the mistakes of a Perceptron on orthogonal
-    rows, whose predictions are 0. The least expected loss on a random sign is c = 0, at ŷ = 0, so bounds that
-    are multiples of c are trivial. Source: Rosenblatt 1958; theory/conventions#update-rules.
+    therefore −y. On orthogonal rows, a Perceptron predicts 0 for each new row, up to rounding. Without this
+    tolerance, rounding would decide whether such a prediction is a mistake. The least expected loss on a
+    random sign is c = 0, at ŷ = 0, so bounds that are multiples of c are trivial. Source: Rosenblatt 1958;
+    theory/conventions#update-rules.
     """
 
     steady: ClassVar[bool] = True

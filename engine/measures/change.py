@@ -26,7 +26,7 @@ class Change(Measure, frozen=True, tag="change"):
     corresponding start is W₁gᵀ. Otherwise, both training runs have the same start. All replicas share one g:
     a rotation of determinant −1, a permutation that moves every feature, or a flip of the signs of half of
     the features. If the learner is invariant, the change in float64 is only rounding. Update rules that
-    divide by small numbers amplify rounding, so a change up to UNCHANGED counts as 0. Source:
+    divide by small numbers amplify rounding, so a change below 10⁻⁶ counts as 0. Source:
     theory/symmetry#rotation-invariance; theory/symmetry#habits.
     """
 

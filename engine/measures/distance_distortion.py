@@ -19,11 +19,12 @@ rows.
 
 
 class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
-    """max over pairs of rows of |‖z_a − z_b‖ √(d/(m C_w)) / ‖x_a − x_b‖ − 1|, for the first hidden layer.
+    """max over pairs of rows a, b of |r_ab − 1|, for r_ab = √(d/(m C_w)) ‖z_a − z_b‖/‖x_a − x_b‖.
 
-    z_a is the vector of the signals of the layer's m units on row a, before σ. At the start, z is a random
-    linear map of x, and each signal has the variance C_w‖x_a‖²/d. So with the factor √(d/(m C_w)), the map
-    preserves squared distances on average. Pairs of equal rows are left out. Averaged over targets. Source:
+    z_a is the vector of the signals of the m units of the first hidden layer on row a, before σ. Rows have d
+    features, and C_w is the variance of weights times d. At the start, z is a random linear map of x, and
+    each signal has the variance C_w‖x_a‖²/d. So with the factor √(d/(m C_w)), the map preserves squared
+    distances on average. Pairs of equal rows are left out. Averaged over targets. Source:
     theory/kernels-and-entropy#entropy.
     """
 

@@ -21,7 +21,7 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     this share. Source: AB22; theory/symmetry#alignment.
     """
 
-    label: ClassVar[str] = "share of the gradient that sees the labels"
+    label: ClassVar[str] = "gradient share correlated with the labels"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

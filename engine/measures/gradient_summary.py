@@ -11,13 +11,14 @@ from engine.updates.agd import ratio
 
 
 class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
-    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F; G determines the rate of automatic gradient descent.
+    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F, where L is the number of layers.
 
-    ∇_l is the gradient with respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs. The
-    loss is the mean over the net's outputs and over the rows seen so far, or over all training rows in the
-    protocol `steps`. It includes an L2 penalty, if any. The measure has no value before the first example. A
-    factor ½ in the loss halves G. Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al.
-    2023; theory/automatic-descent#majoriser.
+    G determines the rate of automatic gradient descent, the update rule `agd`. ∇_l is the gradient with
+    respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs. The loss is the mean over the
+    net's outputs and over the rows seen so far, or over all training rows in the protocol `steps`. It
+    includes an L2 penalty, if any. The measure has no value before the first example. A factor ½ in the loss
+    halves G. Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al. 2023;
+    theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "G², the squared size of all gradients"

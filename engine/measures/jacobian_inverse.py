@@ -19,7 +19,7 @@ class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
     prediction. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
-    label: ClassVar[str] = "length of the step for the labels"
+    label: ClassVar[str] = "length of the step that fits the labels"
 
     def schedule(self) -> MeasureSchedule:
         return super().schedule()._replace(ends_only=True)

@@ -54,9 +54,7 @@ class OfJacobian(Measure, frozen=True):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(
-            expensive="for every net, the eigenvectors of a matrix with a row per prediction"
-        )
+        return MeasureSchedule(expensive="the eigenvectors of the matrix J Jᵀ of every net")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
@@ -86,7 +84,7 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
     OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
-    label: ClassVar[str] = "share of the length"
+    label: ClassVar[str] = "relative projected length"
 
     space: Annotated[
         Literal["information", "nuisance"],

@@ -23,13 +23,14 @@ FIRST_LAYER = {"W1": 1.0}
 
 
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
-    """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of the rows)/∂W₁, n·K × h·d for K outputs.
+    """The singular values λ_1 ≥ λ_2 ≥ … of the Jacobian J = ∂(predictions of the rows)/∂W₁.
 
-    They are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, with z = W₁ x and units u
-    = 1 … h. A step on W₁ moves predictions far along directions with large singular values, and hardly along
-    other directions. Values below √eps times the largest value are rounding errors, and values beyond the
-    rank of J are 0. The rows are all rows, or the rows seen. Measured at the start and at the end. Averaged
-    over targets. Unit: that of a prediction over that of a weight. Source: OFLS19;
+    For n rows of d features, h units in the first layer and K outputs, J has n·K rows and h·d columns. The
+    singular values are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, with z = W₁ x
+    and units u = 1 … h. A step on W₁ moves predictions far along directions with large singular values, and
+    hardly along other directions. Values below √eps times the largest value are rounding errors, and values
+    beyond the rank of J are 0. The rows are all rows, or the rows seen. Measured at the start and at the end.
+    Averaged over targets. Unit: that of a prediction over that of a weight. Source: OFLS19;
     theory/parities-and-noise#nuisance-space, theory/parities-and-noise#mixtures.
     """
 
@@ -49,7 +50,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(
-            expensive="for every net, the eigenvalues of a matrix with a row per prediction",
+            expensive="the eigenvalues of the matrix J Jᵀ of every net",
             ends_only=True,
         )
 
@@ -81,10 +82,10 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
 
 def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield, for each net, which of its predictions are for rows seen, and the matrix J Jᵀ of these.
+    """Yield, for each net, the indices of its predictions for rows seen, and the matrix J Jᵀ.
 
-    J = ∂ŷ/∂W₁ is the Jacobian with respect to the first layer. A net with K outputs has K·n predictions,
-    ordered output by output, and the indices refer to this order.
+    J = ∂ŷ/∂W₁ is the Jacobian of these predictions ŷ with respect to the first layer. A net with K outputs
+    has K·n predictions, ordered output by output. The indices are positions in this order.
     """
     instances, nets = probe.data.instances, seen_by_net(probe)
     members = len(nets) // instances.replicas

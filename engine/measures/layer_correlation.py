@@ -37,7 +37,7 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
         if start is None:
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs == 1:
-            return "the learner draws two inputs jointly, as with inputs = 2"
+            return "the architecture draws the signals of two inputs jointly, for example with `inputs` = 2"
         return "there are at least two rows" if problem.matrix.shape()[0] < 2 else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 Quantity = Literal["within", "spread", "angles", "weights", "centres"]
 
 LABELS: dict[Quantity, str] = {
-    "within": "NC1: spread within classes, in units of that between",
-    "spread": "NC1: spread within classes over that between",
-    "angles": "NC2: largest deviation of a cosine from −1/(C − 1)",
+    "within": "NC1: within-class spread tr(Σ_W Σ_B†)/C",
+    "spread": "NC1: spread ratio tr Σ_W/tr Σ_B",
+    "angles": "NC2: largest |cosine + 1/(C − 1)| for C classes",
     "weights": "NC3: distance of weights from class means",
     "centres": "NC4: rows whose nearest class mean is not the prediction",
 }

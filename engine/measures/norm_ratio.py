@@ -35,7 +35,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         names_norm = learner.tends_to is not None and learner.tends_to.structure().names_norm
-        return None if names_norm else "the learner's `tends_to` names its limit, which has a least norm"
+        return None if names_norm else "the learner's `tends_to` names a solver that minimises a norm"
 
     def bytes_held(self, sizes: Sizes) -> int:
         return DERIVED * 3 * sizes.batch * sizes.d

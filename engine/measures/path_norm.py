@@ -33,7 +33,11 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
         has_edges = net is not None and type(net).edges is not Architecture.edges
-        return None if has_edges else "the learner is a net that declares the edges of its layers"
+        return (
+            None
+            if has_edges
+            else "the architecture has the method `edges`, as dense nets and spindly nets do"
+        )
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * parameters

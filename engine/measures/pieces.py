@@ -46,7 +46,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="all units of every net, layer by layer")
+        return MeasureSchedule(expensive="the kinks of all units of every net along the line")
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

@@ -30,7 +30,7 @@ class Regions(Measure, frozen=True, tag="regions"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="every unit may split all cells of the units before it")
+        return MeasureSchedule(expensive="a test of each cell of the plane for each unit of a net")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return needs_plane(learner, problem)

@@ -27,15 +27,17 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     seen row counts as often as it was seen. In the protocol `steps`, all training rows count. The measure
     equals ‖∇L‖² + tr C, where L is the mean loss, and C is the covariance of the gradients ∇L_j of single
     rows. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true labels,
-    and the measure is the expectation over these labels. The theory line `junk-flow` uses this expectation
-    along a training run on such labels. Averaged over nets. Unit: that of a loss over a parameter, squared.
-    Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
+    and the measure is the expectation over these labels. The theory line `junk-flow` adds up the root of this
+    expectation over the steps of a run on random labels. Averaged over nets. Unit: that of a loss over a
+    parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
     theory/parities-and-noise#parities.
     """
 
     labels: Annotated[
         Literal["given", "coins"],
-        Meta(title="labels", description="labels of the rows, or the mean over fair coins ±1"),
+        Meta(
+            title="labels", description="given: labels of the problem; coins: the mean over random labels ±1"
+        ),
     ] = "given"
 
     label: ClassVar[str] = "mean square of the gradients of rows"

@@ -36,7 +36,7 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
-PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
+PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest jump in"}
 """Words for the extreme values whose place a reading can return."""
 
 
@@ -50,12 +50,13 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `take` reads the last, first, largest or least value of the measure along the dimension, or their mean.
     `first_below` and `first_above` read the first place at which the measure is below or above a threshold.
-    They read this place for every replica, or with `of = "mean"` for the mean over replicas. Without
-    `between`, this place is one at which the measure has a value. With `between`, the crossing of the
-    threshold is interpolated between this place and the previous one, linearly (`linear`) or linearly in the
-    logarithms of place and measure (`log`). If a logarithm is undefined, nothing is interpolated. `place_of`
-    reads the first place of the largest or least value, or the place before the largest gap. A gap between
-    two neighbouring values is the ratio of the larger to the smaller.
+    They read this place for every replica, or with `of = "mean"` for the mean over replicas. With `between =
+    "no"`, the reading is the first place with a measured value beyond the threshold. Other values of
+    `between` interpolate the crossing of the threshold between this place and the previous one. `linear`
+    interpolates linearly, and `log` linearly in the logarithms of place and measure. If a logarithm is
+    undefined, nothing is interpolated. `place_of` reads the first place of the largest or least value, or the
+    place before the largest gap. A gap between two neighbouring values is the ratio of the larger to the
+    smaller.
 
     `until` is a condition on a clock or on another measure. Every replica is read only up to the first
     evaluation point that meets the condition; later evaluation points count as having the value of this
@@ -78,7 +79,10 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.between != "no" and not self.is_threshold:
             raise BadField("between", "this option is only for `first_below` and `first_above`; leave it out")
         if self.until is not None and self.over != "record":
-            raise BadField("until", "this condition ends a run, so it needs over = record")
+            raise BadField(
+                "until",
+                'a condition that ends training requires a reading along training; set over = "record"',
+            )
 
     @property
     def is_place(self) -> bool:
@@ -331,7 +335,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
         Meta(
             title="contours",
-            description='where a theory line has a value, such as {line = "chi-perp", level = 1}',
+            description='curves on which a theory line has a given level: {line = "chi-perp", level = 1}',
             extra=SELDOM,
         ),
     ] = ()
@@ -352,7 +356,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ),
     ] = ""
     x_log: Annotated[
-        bool | None, Meta(title="logarithmic x", description="auto: yes if x has a logarithmic clock or axis")
+        bool | None,
+        Meta(title="logarithmic x", description="auto: yes if the values of x are spaced logarithmically"),
     ] = None
     y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
 
@@ -363,7 +368,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
                     raise BadField(
-                        step, f"the summary {self.summary} needs the unchanged measure; leave `{step}` out"
+                        step,
+                        f"the summary {self.summary} cannot be combined with `{step}`; leave `{step}` out",
                     )
 
     @property
@@ -373,7 +379,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures whose values in every single replica the picture needs."""
+        """Names of the measures that the picture needs for every single replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)

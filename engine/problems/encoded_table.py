@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadField, BadInput, Values
-from engine.core.texts import cut
+from engine.core.texts import counted, cut
 from engine.problems.data_files import DataReport, LeftOut, Version, version_of
 from engine.problems.mixed_columns import LONGEST_NAME, Floats, MixedColumns, in_groups
 from engine.problems.mixed_frame import MixedFrame, read_frame
@@ -92,7 +92,7 @@ def _encoding_report(
     unlabelled = int(mixed.labels.isna().sum())
     left_out = [*mixed.left_out]
     if unlabelled:
-        left_out.append(LeftOut(f"{unlabelled} rows", "without a label"))
+        left_out.append(LeftOut(counted(unlabelled, "row"), "without a label"))
     return DataReport(
         where,
         str(Path(request.path)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.texts import cut, listed
+from engine.core.texts import counted, cut, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +47,8 @@ class Treatment(NamedTuple):
 class MixedColumns:
     """Columns of words, dates and numbers, encoded anew for each set of training rows.
 
-    skrub encodes words and dates. Columns of numbers stay as they are, without the time that skrub needs for
-    each column.
+    skrub encodes words and dates. Columns of numbers are used as they are. They are not passed to skrub,
+    which would only take time.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -205,5 +205,6 @@ def in_groups(treatments: Iterable[Treatment]) -> Iterator[str]:
 
 
 def _counts_in_words(outputs: int, missing: int) -> str:
-    counts = [f"{outputs} features"] * (outputs > 0) + [f"{missing} missing cells"] * (missing > 0)
+    pairs = ((outputs, "feature"), (missing, "missing cell"))
+    counts = [counted(number, noun) for number, noun in pairs if number]
     return f" ({', '.join(counts)})" if counts else ""

@@ -63,13 +63,13 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     clock: Annotated[
         Literal["step", "k", "time"] | None,
-        Meta(title="clock", description="clock that ends training once it passes the value"),
+        Meta(title="clock", description="training ends once this clock is above the number in `above`"),
     ] = None
     measure: Annotated[
         ChoiceOf[MeasureName] | None,
         Meta(
             title="measure",
-            description="measure, instead of a clock, that ends training once it passes the value",
+            description="training ends once this measure is above `above`, or below `below`",
         ),
     ] = None
     above: Annotated[
@@ -303,7 +303,7 @@ class Protocol(Part, frozen=True):
         A reason is, for example, that rows repeat, or that predictions are clipped. Return None if there is
         no reason. The k rows are the rows that an update rule has seen, or that a solver was given.
         """
-        return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
+        return f"the class of protocol {self.kind} does not define the method `departure_from_k_rows`"
 
     def refuses(self, learner: Learner) -> str | None:
         """Return the reason why the protocol cannot train this learner, or None if it can."""

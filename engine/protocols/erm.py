@@ -30,9 +30,10 @@ NUMBERS = 1 << 18
 class ERM(Protocol, frozen=True, tag="erm"):
     """For every k, a new model is trained on the first k rows by up to `steps` full-batch steps.
 
-    Training ends early if the training loss is at most `tolerance`. There are models for k = 0, `every`,
-    2·`every`, …, up to k = n or k = `examples`, which train side by side. Update rules with a mini-batch size
-    (sgd) draw this many of the k examples for each step. Source: WKA21 §6; theory/conventions#protocols.
+    Training ends early if the training loss is at most `tolerance`. The values of k are 0, `every`,
+    2·`every`, …, up to n or `examples`. The models for all k train side by side. Update rules with a
+    mini-batch size (sgd) draw this many of the k examples for each step. Source: WKA21 §6;
+    theory/conventions#protocols.
     """
 
     every: Annotated[Count, Meta(title="every", description="difference between successive k")] = 4

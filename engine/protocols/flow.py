@@ -35,12 +35,12 @@ DECADES = 4
 
 
 class Flow(Protocol, frozen=True, tag="flow"):
-    """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
+    """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows.
 
-    The flow is the limit of steps with a rate η → 0, in the time t = η · step. The rate itself has no effect;
-    only the ratios of the rates of different layers matter. For gd and sgd, θ = w. Mirror descent follows the
-    flow of its dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w. For hypentropy, w = β sinh θ, and for
-    eg, w = U softmax θ. Other rules have no flow.
+    Losses are measured on all n rows. The flow is the limit of steps with a rate η → 0, in the time t = η ·
+    step. The rate itself has no effect; only the ratios of the rates of different layers matter. For gd and
+    sgd, θ = w. Mirror descent follows the flow of its dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w.
+    For hypentropy, w = β sinh θ, and for eg, w = U softmax θ. Other rules have no flow.
 
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
@@ -143,9 +143,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if not learner.plain_steps:
             return "a flow has no steps; leave out `schedule`, `noise`, `clip` and `decay`"
         if len(rates_of(learner)) > 1:
-            return "a flow has no rate to choose, because time is η · step; set a single rate"
+            return "the rate only scales the time η · step of a flow; set a single rate instead of several"
         if learner.rate_unit != "one":
-            return "a flow has no rate, because its time is η · step; leave out `rate_unit`"
+            return "the rate only scales the time η · step of a flow; leave out `rate_unit`"
         return None
 
     def check(self, n: int, labels: Values) -> None:

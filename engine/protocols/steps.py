@@ -36,7 +36,7 @@ This number does not affect which rows are drawn.
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
-    """A given number of steps on the first `train` rows. After some steps, all n rows are measured.
+    """A given number of steps on the first `train` rows. At each record, losses are measured on all n rows.
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default,
     each mini-batch takes the next rows of a pass through the training rows, and each pass has a new random
@@ -49,14 +49,14 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     After the start, up to `records` records are taken at equal distances or, with `grid = "log"`, at steps
     that grow by equal factors. Each record takes all measures, including expensive ones. `until` ends a run
-    early: a curve is complete at the first record by which a clock (step, k, time) or a measure has passed a
-    value in each replica. The clocks are `step` and `k` = batch · step, the number of examples seen. Rules
-    with a rate η also have the clock `time`, the sum of the rates of all steps. Without a schedule, `time` is
-    η · step. With the schedule per-loss, `time` differs between replicas. Solvers are fitted to all training
-    rows in the first step. With `log_loss`, steps follow gradients of the logarithm of the mean loss. This
-    logarithm has the same gradient directions as the loss, but its gradients do not shrink with the loss.
-    Source: theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability,
-    theory/curvature#catapult.
+    early, once a clock (step, k, time) or a measure has passed a threshold in every replica. The curve is
+    complete at the first record at which this is so. The clocks are `step` and `k` = batch · step, the number
+    of examples seen. Rules with a rate η also have the clock `time`, the sum of the rates of all steps.
+    Without a schedule, `time` is η · step. With the schedule per-loss, `time` differs between replicas.
+    Solvers are fitted to all training rows in the first step. With `log_loss`, steps follow gradients of the
+    logarithm of the mean loss. This logarithm has the same gradient directions as the loss, but its gradients
+    do not shrink with the loss. Source: theory/wide-nets#conventions-of-the-lectures,
+    theory/curvature#edge-of-stability, theory/curvature#catapult.
     """
 
     clock: ClassVar[str] = "step"
@@ -279,7 +279,7 @@ class Stepping(InPieces):
         return clocks
 
     def _schedule_factor(self) -> float | Floats:
-        """Return the schedule's factor in the last step: one number, or [R, V]."""
+        """Return the schedule's factor of the rates in the latest step: one number, or [R, V]."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor

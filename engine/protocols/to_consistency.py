@@ -17,7 +17,7 @@ from engine.training.training_run import InPieces, TrainingRun
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
-    """After the k-th example, passes over the first k examples until their mean loss is at most `tolerance`.
+    """After example k, training passes over the first k examples until their mean loss is ≤ `tolerance`.
 
     A pass makes one update for each of the k examples, in order. At most `passes` passes follow each new
     example. Solvers always fit all examples that they have seen. Source: AW20 Fig. 3;
@@ -25,7 +25,10 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     """
 
     tolerance: Annotated[
-        Positive, Meta(title="tolerance", description="mean loss on the k examples at which their passes end")
+        Positive,
+        Meta(
+            title="tolerance", description="passes end once the mean loss on the k examples is at most this"
+        ),
     ] = 1e-3
     passes: Annotated[
         Count, Meta(title="passes", description="maximum number of passes after each new example")

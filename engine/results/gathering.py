@@ -133,7 +133,7 @@ class Gathered(NamedTuple):
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """Return the values by which a picture divides the curve `key`; empty if there are none.
 
-        The values for a theory line are those for its curve.
+        A theory line that belongs to a curve is divided by the same values as the curve.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -282,7 +282,7 @@ def _gather_lines(
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
             collected.absent[line.kind] = (
-                "no learner to which this line applies has values along the x of this picture"
+                "this line applies only to learners without values on the x-axis of this picture"
             )
 
 
@@ -345,7 +345,7 @@ def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture ends runs where its condition `until` is met, and a theory line has no such end"
+        return "the picture reads curves up to its condition `until`, which does not exist for theory lines"
     if picture.share is not None:
         return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:
@@ -407,16 +407,16 @@ def _view_without_points(
     )
 
 
-WHY = "other runs already determine their results"
+WHY = "other runs already determine all values in the pictures"
 """Reason, for messages, why learners are skipped at a sweep point."""
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the learners that need not run at sweep point `number`: their runs would change no picture.
 
-    Learners stop early only along a sweep axis with the field `until`. Pictures that read this axis show its
-    first value at which a measure passes a threshold. A learner stops when these values and their standard
-    errors are known.
+    Learners stop early only along a sweep axis with the field `until`. A picture with a reading over this
+    axis shows the first value of the axis at which a measure passes a threshold. A learner stops when these
+    first values and their standard errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]

@@ -74,7 +74,7 @@ def why_not(experiment: Experiment) -> str | None:
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to train the learners again for a picture"
     if experiment.protocol.extent(n).models > 1:
-        return "every k has a separate model, which does not change during the run"
+        return "every k has a separate model, so no model has weights for the whole run"
     return None
 
 

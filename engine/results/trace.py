@@ -176,8 +176,8 @@ class Curve:
             return ""
         reason = f"{measure} was stored for the first of {self.replicas} replicas only"
         if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
-            return f"{reason}: the cached run did not need the other replicas; compute it again"
-        return f"{reason}: the run has too many evaluation points to store more; take fewer points"
+            return f"{reason}: the cached run did not need the other replicas; compute the run again"
+        return f"{reason}: the run has too many evaluation points to store all replicas; take fewer points"
 
     @property
     def weights_x(self) -> Floats:

@@ -77,9 +77,9 @@ class RunReader:
             except (msgspec.MsgspecError, KeyError, ValueError, IndexError, TypeError, zlib.error) as error:
                 if isinstance(error, BadInput):
                     raise
-                fault = f"version {self.run.version} of the program wrote the run"
+                fault = f"version {self.run.version} of the program wrote this run"
                 raise BadInput(
-                    str(self.path), f"{fault}, and a part of it cannot be read: {error}"
+                    str(self.path), f"{fault}, and this version cannot read a part of the run: {error}"
                 ) from error
 
     def all(self) -> Results:

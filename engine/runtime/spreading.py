@@ -148,12 +148,14 @@ class Device:
             answer = journal.unpack(self.connection.recv_bytes())
         except EOFError:
             self.process.join()
-            fault = f"the process of a device ended with exit code {self.process.exitcode}"
+            fault = (
+                f"a worker process ended with exit code {self.process.exitcode}; run again, or leave --on out"
+            )
             raise BadInput(f"--on {PLACE}", fault) from None
         if "refused" in answer:
             raise BadInput(*answer["refused"])
         if "failed" in answer:
-            raise RuntimeError(f"the process of a device failed:\n{answer['failed']}")
+            raise RuntimeError(f"the worker process of a device failed:\n{answer['failed']}")
         return [(key, curves) for key, curves in answer["curves"]]
 
     def end(self) -> None:

@@ -136,7 +136,7 @@ class Solver(Part, frozen=True):
 
     def invariance(self) -> Verdict:
         """Return whether rotations of the instances leave predictions unchanged, and why."""
-        reason = f"{self.kind} does not declare that rotations leave its predictions unchanged"
+        reason = f"the class of {self.kind} does not define the method `invariance`"
         return Verdict(False, reason, undecided=True)
 
 

@@ -23,16 +23,17 @@ Bits = NDArray[np.bool_]
 class Elimination(Solver, frozen=True, tag="elimination"):
     """A product of entries that fits the stored examples, by Gaussian elimination over F₂.
 
-    Examples are stored in a memory M, which starts at 0. Step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j
-    + M_t0 y) makes row t of M the mean of (x, y) over the examples of the step. With `batch` 1, this row is a
-    copy of one example. With `of = "population"`, this row is the mean of (x, y) over all inputs, which is 0
-    for products of fair signs. The signs of a row, (x, y), give an equation over F₂ for the set S with y =
-    ∏_{i ∈ S} sgn(x_i). It says that Σ_{i ∈ S} 1[x_i < 0] is odd if y < 0, and else even. The sign of 0 is
-    chosen at random. Equations are added in order, and those that contradict earlier ones are left out. If an
-    instance is not the entrywise product of stored instances, the equations do not determine its label. By
-    default, free unknowns are then set to 0. With `abstain`, the prediction is 0 instead. The memory and the
-    elimination that reads it are constructed by hand, not learned. Source: AS20;
-    theory/parities-and-noise#parities, theory/parities-and-noise#one-example-or-a-mean.
+    Examples are stored in a memory M, which starts at 0. Step t is a step of SGD with rate 1 on the loss
+    −(Σ_j M_tj x_j + M_t0 y). Row t of M is then the mean of (x, y) over the examples of the step. With
+    `batch` 1, this row is a copy of one example. With `of = "population"`, this row is the mean of (x, y)
+    over all inputs. If the entries of x are independent fair signs and y is a product of some of them, this
+    mean is 0. The signs of a row, (x, y), give an equation over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i).
+    It says that Σ_{i ∈ S} 1[x_i < 0] is odd if y < 0, and else even. The sign of 0 is chosen at random.
+    Equations are added in order, and those that contradict earlier ones are left out. If an instance is not
+    the entrywise product of stored instances, the equations do not determine its label. By default, free
+    unknowns are then set to 0. With `abstain`, the prediction is 0 instead. The memory and the elimination
+    that reads it are constructed by hand, not learned. Source: AS20; theory/parities-and-noise#parities,
+    theory/parities-and-noise#one-example-or-a-mean.
     """
 
     batch: Annotated[
@@ -70,7 +71,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         return d * (d + 1) // 4 + d * d * self.abstain + (self.batch + 2) * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "it depends on the sign of every entry, and on the order of the entries")
+        return Verdict(False, "predictions depend on the signs and the order of entries")
 
 
 class Equations:

@@ -79,7 +79,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         float, Meta(ge=0, title="offset c", description="constant in the polynomial kernel")
     ] = 1.0
     width: Annotated[
-        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+        Positive | None,
+        Meta(title="width s", description="width of the rbf kernel; if not set, √d for d features"),
     ] = None
 
     def structure(self) -> SolverStructure:
@@ -150,7 +151,7 @@ def _relu_tangent_kernel(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.
 
 
 class KernelStep(NamedTuple):
-    """Part of `KernelFit`'s update by one example that is precomputed, because it needs no labels."""
+    """Precomputed part of `KernelFit`'s update by one example; this part does not depend on labels."""
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""

@@ -84,7 +84,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
     def invariance(self) -> Verdict:
         if self.potential == "p-norm" and self.p == 2:
-            return Verdict(True, "½‖w‖₂² does not depend on the axes, so the solver is least squares")
+            return Verdict(True, "the solver minimises ½‖w‖₂², which rotations do not change")
         return Verdict(False, "the potential is a sum over the entries of w, which singles out the axes")
 
 

@@ -47,7 +47,7 @@ Point = tuple[Floats, Floats, Floats, Floats]
 
 
 class MinQ(Solver, frozen=True, tag="min-q"):
-    """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
+    """The limit of gradient flow on a diagonal net w = u^D − v^D of depth D: the fitting w of least Q_α(w).
 
     Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here α is the scale
     of the start, and θ [d] is its shape. The flow then converges to the w of least Q_α(w) among all w with Xw
@@ -284,7 +284,11 @@ class Dual:
         return direction, float(direction @ self._residual)
 
     def _largest_reliable_share(self, change: Floats) -> float:
-        """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable."""
+        """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable.
+
+        For D = 2, this requires that no z_i changes by more than FARTHEST. For D ≥ 3, every z_i must keep the
+        share NEAREST of its distances to ±1.
+        """
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)

@@ -61,7 +61,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
         return 2 * n * d + 8 * d
 
     def invariance(self) -> Verdict:
-        reason = "only rotations of either side of W preserve its singular values"
+        reason = "rotations of all entries of W change its singular values"
         group = TRIVIAL if self.factors is None else rotations(*self.factors)
         return Verdict(False, reason, group)
 

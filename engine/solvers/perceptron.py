@@ -41,7 +41,9 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
         return n * (n + d)
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a sum of signed instances, which inner products select")
+        return Verdict(
+            True, "w is a sum of signed instances, and inner products of instances decide its terms"
+        )
 
 
 def consistent(X: Floats, y: Floats, passes: int) -> Floats:

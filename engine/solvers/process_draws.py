@@ -45,7 +45,8 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
         Meta(title="noise variance λ", description="variance of the label noise, which must be above 0"),
     ] = 0.1
     width: Annotated[
-        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+        Positive | None,
+        Meta(title="width s", description="width of the rbf kernel; if not set, √d for d features"),
     ] = None
 
     def structure(self) -> SolverStructure:

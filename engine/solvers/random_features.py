@@ -35,7 +35,8 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         Positive, Meta(title="penalty λ", description="penalty on ‖θ‖², which must be above 0")
     ] = 0.1
     width: Annotated[
-        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+        Positive | None,
+        Meta(title="width s", description="width of the rbf kernel; if not set, √d for d features"),
     ] = None
 
     def structure(self) -> SolverStructure:

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.linear_algebra import one_thread
-from engine.core.parts import SELDOM, BadInput, Count
+from engine.core.parts import SELDOM, BadInput, Count, LearnerKind
 from engine.core.stopping import aside, go_on
 from engine.core.streams import Streams
 from engine.core.texts import nearest, reason_of
@@ -28,6 +28,9 @@ MOST_SEEDS = 2**31
 
 MOST_NUMBERS = 100
 """Maximum number of entries of an option that is a list."""
+
+EXACT = ("linear_model", "kernel_ridge", "svm", "gaussian_process")
+"""Packages of scikit-learn whose estimators solve for linear or kernel predictors."""
 
 Numbers = Annotated[tuple[float, ...], Meta(max_length=MOST_NUMBERS)]
 Option = bool | int | float | str | Numbers | None
@@ -53,7 +56,8 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         Meta(
             max_length=64,
             title="options",
-            description="arguments of the class, numbers, words or lists of numbers, such as alpha = 0.1",
+            description="arguments of the class, such as alpha = 0.1. Each argument is a number, "
+            "a word or a list of numbers",
         ),
     ] = msgspec.field(default_factory=dict)
     least: Annotated[
@@ -67,6 +71,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     def structure(self) -> SolverStructure:
         return SolverStructure(
+            learner_kind=_learner_kind(self.name),
             labels="signs" if _is_classifier(self.name) else "any",
             learns_one_hot=True,
             linear_in_instance=False,
@@ -88,7 +93,9 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             if argument.default is argument.empty and name not in self.options
         ]
         if required:
-            return f"{self.name} needs an argument {required[0]}, which a preset cannot set; use another"
+            return (
+                f"{self.name} needs an argument {required[0]}, which a preset cannot set; use another class"
+            )
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
@@ -105,7 +112,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         try:
             return cls(**options)
         except Exception as error:
-            raise self.fault("cannot be made", error) from error
+            raise self.fault("the estimator cannot be created", error) from error
 
     def fault(self, summary: str, error: Exception) -> BadInput:
         return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
@@ -154,7 +161,7 @@ class Fit:
                 return _shares_of_classes(fitted, rows, self._targets)
             return np.asarray(fitted.predict(rows), np.float64).reshape(1, len(rows))
         except Exception as error:
-            raise self._solver.fault("cannot predict", error) from error
+            raise self._solver.fault("the estimator cannot predict", error) from error
 
     def _fitted_estimators(self) -> list[Any]:
         if self._fitted is None:
@@ -230,6 +237,14 @@ def _estimator_class(name: str) -> Any:
         if name in module.__all__ if hasattr(module, "__all__") else cls.__module__ == module.__name__:
             return cls
     return None
+
+
+def _learner_kind(name: str) -> LearnerKind:
+    """Return the kind of learner that an estimator is. Descents, unlike exact solvers, have `partial_fit`."""
+    cls = _estimator_class(name)
+    if cls is None or cls.__module__.split(".")[1] not in EXACT:
+        return "other"
+    return "gradient" if hasattr(cls, "partial_fit") else "exact"
 
 
 def _is_classifier(name: str) -> bool:

@@ -41,15 +41,16 @@ class VAW(Solver, frozen=True, tag="vaw"):
     = Σ_{j≤k} y_j x_j. By the Sherman–Morrison formula, ŷ = xᵀw/(1 + xᵀA⁻¹x), where w is the ridge solution
     for λ = ε = `eps`. So ŷ is not linear in x. Predictions are updated example by example in float64. The
     example x_k changes the products xᵀw of all rows x by multiples of xᵀA⁻¹x_k. It changes their leverages
-    xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². If the examples are the evaluated rows in order, one matrix product
-    gives xᵀA⁻¹x_k for several examples x_k. An example then costs O(d² + n d). For float32 data and small
-    leverages, xᵀA⁻¹x_k is computed in float32. The changes are then only small corrections to sums in
-    float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
+    xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². Suppose that training visits the evaluated rows in their order. Then
+    one matrix product gives xᵀA⁻¹x_k for several examples x_k, and an example costs O(d² + n d). For float32
+    data and small leverages, xᵀA⁻¹x_k is computed in float32. The products xᵀw and the leverages stay in
+    float64, and an example changes them only by small corrections. Source: Azoury, Warmuth 2001; Vovk 2001;
+    theory/conventions#update-rules.
     """
 
     eps: Annotated[
         float,
-        Meta(ge=1e-12, title="ε", description="A starts at εI, so ε is the penalty of the ridge regression"),
+        Meta(ge=1e-12, title="ε", description="penalty on ‖w‖² in the ridge regression"),
     ] = 1.0
 
     def structure(self) -> SolverStructure:

@@ -41,7 +41,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     With `until = "read"`, a learner runs at the values of this axis in increasing order, and stops early.
     This happens separately for each combination of values on the other axes. Pictures with `read` compute one
     number from all values along this axis, such as the first value at which the loss is small. The learner
-    stops as soon as all these numbers and their standard errors are known.
+    stops as soon as larger values of the axis cannot change these numbers and their standard errors.
     """
 
     name: Annotated[
@@ -52,7 +52,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
         Meta(
             title="values",
-            description="such as 0.1, 0.2; with several names, one table per value: {K = 2, C = 3}",
+            description="such as 0.1, 0.2; to set several names at once, use tables, such as {K = 2, C = 3}",
         ),
     ] = None
     from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(
@@ -63,7 +63,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
         Meta(
             title="points",
-            description="number of values; if not set, 9, or on a logarithmic axis by factors of 2 or 10",
+            description="number of values; if not set, 9. If not set on a logarithmic axis, values "
+            "increase by the factor 2 or 10 where possible",
         ),
     ] = None
     log: Annotated[
@@ -94,7 +95,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             title="sets",
             description="field that each value sets, such as problem.target.degree; "
-            "if empty, expressions use the name of the axis",
+            "if empty, only expressions use the values, by the name of the axis",
         ),
     ] = None
 
@@ -102,7 +103,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: stop as soon as all numbers that pictures read off along this axis are known",
+            description="read: a learner stops once it has all numbers that pictures `read` along this axis",
             extra=SELDOM,
         ),
     ] = None
@@ -117,7 +118,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ):
             raise BadField(
                 "until",
-                "`read` stops at the first value that meets its condition, so values must rise; sort them",
+                "learners stop at the first value that passes a threshold, so values must rise; sort them",
             )
 
     @property

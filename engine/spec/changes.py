@@ -14,7 +14,7 @@ from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.spec import documents
 from engine.spec.document_expressions import is_expression, with_texts, with_texts_changed
-from engine.spec.experiment import Experiment, picture_of
+from engine.spec.experiment import Experiment, missing, picture_of
 from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep
 
@@ -198,14 +198,36 @@ def _pictures_of_sweep(document: Raw, experiment: Experiment, symbol: str) -> li
     raises the loss of EGU above THRESHOLD again, at a random time.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
-    measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]
-    measure = copy.deepcopy(measures[0])
-    curves: Raw = {"name": "curves", "title": f"Every {symbol}", "x": experiment.protocol.clock}
-    curves |= {"measure": measure, "curves": [AXIS]}
-    law: Raw = {"name": "law", "x": AXIS, "measure": measure}
+    preset_picture = document["pictures"][0] if document["pictures"] else {"measure": {"kind": "loss"}}
+    measure, indices = copy.deepcopy(preset_picture["measure"]), _indices_of_picture(experiment)
+    at = {index: place for index, place in preset_picture.get("at", {}).items() if index in indices}
+    shown = {"measure": measure} | ({"at": at} if at else {})
+    curves: Raw = {"name": "curves", "title": f"Every {symbol}", "x": experiment.protocol.clock, **shown}
+    curves["curves"] = [AXIS]
+    quantity = (measure if isinstance(measure, str) else measure["kind"]).replace("-", " ")
+    law: Raw = {"name": "law", "x": AXIS, "title": f"Final {quantity}, against {symbol}", **shown}
     if has_clock and measure in ("loss", {"kind": "loss"}):
-        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
+        law |= {"title": f"When the loss first falls below {THRESHOLD}, against {symbol}", "y_log": True}
         law["read"] = {"first_below": THRESHOLD}
-    else:
-        law["title"] = f"At the end, against {symbol}"
-    return [law, curves] if has_clock else [law]
+    if varying := [index for index in indices if index not in at]:
+        read = experiment.pictures[0].reading if experiment.pictures else None
+        if read is not None and read.over in varying:
+            curves["read"] = law["read"] = copy.deepcopy(preset_picture["read"])
+        else:
+            law["read"] = {"over": varying[-1], "take": "last"}
+            curves["x"] = varying[-1]
+    return [law, curves] if has_clock or varying else [law]
+
+
+def _indices_of_picture(experiment: Experiment) -> list[str]:
+    """Return the indices of the measure of an experiment's first picture, such as `layer`."""
+    if not experiment.pictures:
+        return []
+    measure = experiment.pictures[0].measure
+    names = (
+        index.name
+        for learner in experiment.learners
+        if missing(measure, experiment, learner) is None
+        for index in measure.index(learner, experiment.problem)
+    )
+    return list(dict.fromkeys(names))

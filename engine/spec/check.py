@@ -124,11 +124,16 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
         fault = f"{to!r} stands for {len(several)} theory lines, {listed(edge.name for edge in several)}"
-        raise BadInput(f"{where}.relative", f"{fault}; take a kind with a single line, or one of {choices}")
+        raise BadInput(
+            f"{where}.relative",
+            f"{fault}; take a theory line that is a single curve, or one of the learners {choices}",
+        )
     about = line.measure
     if about != picture.measure.name:
         fault = f"{to!r} is about the {about}, but the picture shows the {picture.measure.name}"
-        raise BadInput(f"{where}.relative", f"{fault}; take another theory line, or one of {choices}")
+        raise BadInput(
+            f"{where}.relative", f"{fault}; take another theory line, or one of the learners {choices}"
+        )
 
 
 def _check_points(picture: Picture, where: str) -> None:
@@ -139,8 +144,8 @@ def _check_points(picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.points", f'{fault}; leave `points` out, or take measure = "function"')
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
-            fault = f"labels cannot be drawn, because {key} changes the scale of the y-axis"
-            raise BadInput(f"{where}.points", f"{fault}; leave one of them out")
+            fault = f"{key} changes the scale of the y-axis, so the labels of examples cannot be drawn"
+            raise BadInput(f"{where}.points", f"{fault}; leave `points` or `{key}` out")
 
 
 def _check_contours(picture: Picture, where: str) -> None:
@@ -149,7 +154,8 @@ def _check_contours(picture: Picture, where: str) -> None:
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
         over = picture.reading.over
         raise BadInput(
-            f"{where}.contours", f"a theory line has several values along {over}, which read reduces to one"
+            f"{where}.contours",
+            f"a theory line varies along {over}, which `read` reduces to one number; leave `contours` out",
         )
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
@@ -172,9 +178,9 @@ def _dimensions_of_measure(
 ) -> Dimensions:
     """Return the clocks, indices and axes along which the measure of a picture varies.
 
-    Only learners for which the measure can be computed count. If some of the `learners` are in none of the
-    `experiments`, their clocks are unknown. The result then has every clock of CLOCKS, and counts all
-    learners in `experiments`.
+    Learners for which the measure cannot be computed are ignored. But if some of the `learners` are in none
+    of the `experiments`, their clocks are unknown. Then return all clocks of CLOCKS, and ignore no learner in
+    `experiments`.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
@@ -239,8 +245,8 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         f"{where}.x",
     )
     if by_measure and picture.relative is not None:
-        fault = f"learners have no common values of {by_measure[0]}, so curves cannot be divided"
-        raise BadInput(f"{where}.relative", f"{fault}; leave relative out")
+        fault = f"`relative` divides curves at equal x, but learners have no common values of {by_measure[0]}"
+        raise BadInput(f"{where}.relative", f"{fault}; leave `relative` out")
     _check_names_exist(
         _names_in_expression(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times"
     )
@@ -249,7 +255,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
-            f"y is an expression of axes or an index, and {misplaced[0]} is neither; y may name {choices}",
+            f"y is an expression of axes and indices, but {misplaced[0]} is a clock; y may name {choices}",
         )
     _check_names_exist(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, dimensions, f"{where}.at")
@@ -305,12 +311,12 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
     x = _names_in_expression(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
     if over == "record" and clocks:
-        fault = f"read takes one evaluation point of each run, so x cannot be {clocks[0]}"
-        raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave out read")
+        fault = f"`read` reduces each run to one evaluation point, so x cannot be {clocks[0]}"
+        raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave `read` out")
     for key in ("x", "y"):
         named = _names_in_expression(picture, key, where)
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
-            fault = f"read reduces {over} to one number, so nothing varies along {over}"
+            fault = f"`read` reduces {over} to one number, so {key} cannot contain {over}"
             raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
         for dimension in dimensions.indices:
             if dimension in named and dimension in picture.at:
@@ -505,7 +511,7 @@ def check(experiment: Experiment) -> None:
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
-            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} needs others; take soft",
+            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} makes ±1; set labels = soft",
         )
     loss = experiment.loss
     _check_loss(loss, problem)
@@ -554,12 +560,15 @@ def _check_loss(loss: Loss, problem: Problem) -> None:
     where = f"{problem.matrix.kind} with target {problem.target.kind}"
     if loss.labels not in ("any", problem.label_values):
         needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
-        why = "noise makes labels real numbers" if problem.noise > 0 else f"{where} has others"
-        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, but {why}; take square")
+        why = "noise makes labels real numbers" if problem.noise > 0 else f"{where} has other labels"
+        raise BadInput(
+            "protocol.loss", f"{loss.kind} loss needs labels {needed}, but {why}; take square loss"
+        )
     if loss.joint and not problem.one_hot:
         needed = "three classes or more as targets"
         raise BadInput(
-            "protocol.loss", f"{loss.kind} loss needs {needed}, but {where} has others; take square"
+            "protocol.loss",
+            f"{loss.kind} loss needs {needed}, but {where} has other targets; take square loss",
         )
 
 

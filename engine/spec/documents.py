@@ -47,8 +47,8 @@ def check_points(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = structs.replace(point.experiment.pictures[number], marks=picture.marks)
             if at_point != picture:
-                fault = f"the picture is different at {point.label}"
-                right = "only numbers of marks may depend on sweep axes"
+                fault = f"the picture at {point.label} differs from the first one"
+                right = "only the numbers in `marks` may depend on sweep axes"
                 raise BadInput(f"pictures[{number}]", f"{fault}, but {right}")
         marks_of(sweep, picture)
         _check_varying(sweep, picture, f"pictures[{number}]")
@@ -62,7 +62,9 @@ def _check_texts(sweep: Sweep) -> None:
     for point in sweep.points:
         for place, text in _texts_by_place(point.experiment):
             if text != first[place]:
-                fault = f"the text is {quoted(text)} at {point.label}, but has another number elsewhere"
+                fault = (
+                    f"at {point.label}, the text {quoted(text)} differs from the text at other sweep points"
+                )
                 raise BadInput(
                     place, f"{fault}; in braces, use neither a sweep axis nor a number that depends on one"
                 )
@@ -91,9 +93,9 @@ def _check_until(sweep: Sweep) -> None:
         if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
         reason = (
-            "another reading, such as a minimum, is known only after all values"
+            "a picture has a `read` that needs all values of this axis, as a minimum does"
             if of_axis
-            else "no picture has such a reading"
+            else "no picture has a `read` along this axis"
         )
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
         raise BadInput(
@@ -135,9 +137,7 @@ def _check_claims(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = point.experiment.claims[number]
             if along.setdefault(sweep.apart(picture, point), at_point) != at_point:
-                fault = (
-                    "the claim's numbers change along a curve; use only axes that have a curve for each value"
-                )
+                fault = "the claim's numbers change along a curve; use only axes in the picture's `curves`"
                 raise BadInput(f"claims[{number}]", fault)
 
 

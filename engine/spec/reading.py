@@ -259,7 +259,7 @@ def _index_of_table(tables: list[Any], step: str | int, place: str) -> int:
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
     hint = ""
     if isinstance(step, str) and place == f"learners.{step}":
-        hint = f"; learners.{cut(step, LONGEST_QUOTE)}.update.kind adds a learner"
+        hint = f"; to add a learner, set learners.{cut(step, LONGEST_QUOTE)}.update.kind"
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}{hint}")
 
 
@@ -441,7 +441,7 @@ def _explained_error(
         return _missing_key_error(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
     if message.startswith(("Invalid value", "Invalid enum value")):
-        hint = "; --parts FILE.py loads kinds of your own" if where.endswith(".kind") else ""
+        hint = "; --parts FILE.py loads your own parts" if where.endswith(".kind") else ""
         return BadInput(
             where, f"{quoted(value)} is unknown; {nearest(str(value), _allowed_values(where, raw))}{hint}"
         )

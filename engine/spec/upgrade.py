@@ -114,7 +114,7 @@ def _upgraded_picture(picture: Any) -> Any:
     marked = [line for line in lines if isinstance(line, Mapping) and line.get("kind") == "mark"]
     if not marked:
         return picture
-    note("mark among lines", "marks")
+    note("a mark in `lines`", "marks")
     marks = [{key: field for key, field in line.items() if key != "kind"} for line in marked]
     named = [line for line in lines if line not in marked]
     rest = {key: field for key, field in picture.items() if key != "lines"}

@@ -105,9 +105,9 @@ class Symmetry(NamedTuple):
     @property
     def measured(self) -> str:
         """The measured numbers from which the verdict follows, in words."""
-        change = f"predictions change by {self.change:.1g} of the distance that training moves them"
-        by_rounding = f"by {self.by_rounding:.1g} if the inputs are rounded"
-        inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
+        change = f"relative to training, transformed inputs change predictions by {self.change:.1g}"
+        by_rounding = f"and rounded inputs by {self.by_rounding:.1g}"
+        inside = f"; the rule computes in {listed(self.precisions)}" if self.precisions else ""
         return f"{change}, {by_rounding}{inside}"
 
 
@@ -128,7 +128,7 @@ def symmetries(
     seed: int = 0,
     going: Callable[[float], object] = lambda done: None,
 ) -> list[Symmetry]:
-    """Measure for which groups transformations of the inputs do not change what a rule learns.
+    """Measure, for each group, whether transformations of the inputs change what a rule learns.
 
     A linear neuron and a net are trained in float64 with full batches, for two random elements of every
     group. The random numbers of the rule are the same in all runs. If the rule computes in a lower precision,
@@ -171,10 +171,13 @@ def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) ->
             continue
         promised = all(group <= of_model.group for of_model in verdicts)
         if promised and symmetry.word == "not invariant":
-            contradicted.append(f"structure promises invariance under {symmetry.group}")
+            contradicted.append(
+                f"by structure, the rule is invariant under {symmetry.group}, but predictions change"
+            )
         decided = any(of_model.invariant is False and not of_model.undecided for of_model in verdicts)
         if group == ROTATIONS and decided and symmetry.word == "invariant":
-            contradicted.append(f"structure promises no invariance under {symmetry.group}")
+            fault = f"by structure, the rule is not invariant under {symmetry.group}"
+            contradicted.append(f"{fault}, but predictions do not change")
     return contradicted
 
 

@@ -26,7 +26,9 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
         start = Verdict(
-            False, "it always starts from the same random weights, which distinguish features", TRIVIAL
+            False,
+            "it always starts from the same random weights, so predictions depend on the coordinate axes",
+            TRIVIAL,
         )
     if isinstance(form, AtStart):
         return start._replace(reason=f"{start.reason}, and it is not trained")
@@ -81,8 +83,8 @@ def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
 
     Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars, so they
     keep rotation invariance. Gaussian noise favours no direction. But some rules are invariant only as long
-    as all entries of a gradient have the same size. Gaussian noise on gradients gives them different sizes,
-    so such rules lose their invariance.
+    as all entries of a gradient have the same size. With Gaussian noise on gradients, the entries have
+    different sizes, so such rules lose their invariance.
 
     Source: theory/symmetry#habits.
     """
@@ -90,13 +92,14 @@ def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
     if learner.clip is not None and learner.clip.value is not None:
         by_entry.append("clipping by value cuts each gradient entry separately")
     if learner.decay is not None and learner.decay.p == "1":
-        by_entry.append("decay by signs shrinks each weight separately")
+        by_entry.append("weight decay with p = 1 shrinks each weight separately")
     noisy = learner.noise is not None and learner.noise.on == "gradient"
     if noisy and steps.invariant == "on this data":
         by_entry.append("noise makes the entries of a gradient differ in size")
     if steps.invariant is False or not by_entry:
         return steps._replace(otherwise=steps.otherwise & SIGNED_PERMUTATIONS) if by_entry else steps
-    return Verdict(False, f"{' and '.join(by_entry)}, which distinguishes features", SIGNED_PERMUTATIONS)
+    reason = f"{', and '.join(by_entry)}, so steps depend on the coordinate axes"
+    return Verdict(False, reason, SIGNED_PERMUTATIONS)
 
 
 def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
@@ -124,7 +127,7 @@ def _reason_for_nonlinearity(learner: Learner, setup: Setup) -> str | None:
     """Return why a trained learner predicts nonlinearly in the labels; None if it predicts linearly."""
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:
-        return f"steps follow the gradient of ln L of {name}, which is not linear in the labels"
+        return f"{name} descends on the logarithm of the loss, whose gradient is not linear in the labels"
     if architecture.structure_at(setup.d).linear_layers != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
     if update.response(1) is None:
@@ -133,8 +136,10 @@ def _reason_for_nonlinearity(learner: Learner, setup: Setup) -> str | None:
         return f"the gradients of {name} come from {setup.protocol.loss} loss"
     if learner.schedule is not None and learner.schedule.of_loss:
         return f"the rates of {name} depend on its losses"
-    if learner.clip is not None or (learner.decay is not None and learner.decay.p == "1"):
-        return f"the steps of {name} are clipped, or its weights decay by signs"
+    if learner.clip is not None:
+        return f"the gradients of {name} are clipped"
+    if learner.decay is not None and learner.decay.p == "1":
+        return f"the weight decay of {name} depends only on the signs of weights"
     if learner.rate_choice in (None, BEST):
         return f"the rate of {name} is chosen by the losses"
     if not setup.protocol.schedule().stops_blindly:

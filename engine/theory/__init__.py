@@ -101,7 +101,7 @@ class OtherRun(NamedTuple):
 
     The experiment itself does not show this run. For example, the run may train the same learner on other
     labels. It has the protocol and the seeds of the experiment. So it draws the same random numbers as the
-    experiment's own runs, and a learner that is in both starts from the same weights.
+    experiment. For example, a learner has the same initial weights in this run as in the experiment.
     """
 
     learner: Learner
@@ -257,7 +257,7 @@ class LineStructure(NamedTuple):
 class Line(Part, frozen=True):
     """A theory line: a statement about a measure, its conditions, its values, and the learners it applies to.
 
-    Most lines are about the hypothesis that a learner has learned from exactly k different rows. If a line
+    Most lines are about a learner's predictions after it has learned from exactly k different rows. If a line
     does not need this condition, it sets `needs_k_rows` to False in its structure. For example, lower bounds
     that decrease with k do not need it. They also hold for clipped predictions, and for the mean of the
     weights learned from 0, 1, …, k examples. They hold for k examples drawn with replacement, too, because at
@@ -380,7 +380,7 @@ def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> F
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
-        reason = "is fitted to all training rows at once, but k counts only the rows of mini-batches"
+        reason = "is fitted to all training rows at once, but its number of examples counts only mini-batches"
         return Finding(False, f"{learner.name} {reason}")
     if isinstance(line, ByVerdict) and type(line).binds is ByVerdict.binds:
         return line.binds_by_verdict(learner, setup, judged)
@@ -522,16 +522,17 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 def _labels_in_words(problem: Problem) -> str:
     if problem.labels == "sign" and problem.target_structure.is_odd:
-        return "and here some are signs of 0, which are always +1"
+        return "and here some labels are sign(0) = +1 for either sign of the row"
     return f"and those of {problem.target.kind} on {problem.matrix.kind} do not"
 
 
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return None if labels of unseen rows do not influence a learner; otherwise, the reason why they do.
 
-    Labels of unseen rows influence a learner if losses on all rows determine its rate. They also influence a
-    learner whose rate has the sharpness at the start as its unit, because this sharpness depends on all
-    labels. For square loss and predictions linear in the parameters, the sharpness does not depend on labels.
+    Labels of unseen rows influence a learner if losses on all rows determine its rate. Let S be the sharpness
+    at the start. Labels of unseen rows also influence a learner whose rate is a multiple of 1/S, because S
+    depends on all labels. For square loss and predictions linear in the parameters, S does not depend on
+    labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
@@ -541,7 +542,9 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     linear = architecture is not None and architecture.structure_at(d).linear_layers == 1
     if linear and setup.loss.is_square:
         return None
-    return Finding(False, f"the unit of {learner.name}'s rate is measured with the labels of all rows")
+    return Finding(
+        False, f"the rate of {learner.name} is a multiple of 1/S, but S depends on the labels of all rows"
+    )
 
 
 def shown_once(setup: Setup) -> Finding | None:
@@ -594,7 +597,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
     if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
-        reason = f"the matrix is {matrix.kind}, where only the factors have random signs"
+        reason = f"a row of {matrix.kind} has the product of its factors' signs"
         return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and `row_signs` is off")
@@ -626,7 +629,9 @@ def without_direction(setup: Setup) -> Finding | None:
         requirement = "requires Gaussian instances, or points of a sphere"
         return Finding(False, f"{requirement}, and the matrix is {matrix.kind}")
     if matrix.second_moment != 1.0:
-        return Finding(False, f"requires entries of mean square 1, which {matrix.kind} does not declare")
+        return Finding(
+            False, f"requires entries of mean square 1, but the `second_moment` of {matrix.kind} is not 1"
+        )
     return None
 
 
@@ -763,8 +768,10 @@ def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bo
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     if learner.noise is not None:
         return Finding(False, f"the weights of {name} leave the span of the instances because of noise")
-    start = " and its start" if any_start else ""
-    return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
+    span = (
+        "the span of its start and the k instances seen" if any_start else "the span of the k instances seen"
+    )
+    return Finding(True, f"the weights of {name} stay in {span}")
 
 
 def described(architecture: Architecture) -> str:

@@ -51,14 +51,14 @@ class ByDerivation(Line, frozen=True):
         if not np.isclose(2 * net.outputs * loss_scale, 1):
             half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
             return Finding(
-                False, f"the line requires {half}, for half the mean square, and that of {name} is different"
+                False, f"the line requires {half}, and the loss_scale of {name} is {loss_scale:.4g}"
             )
         own_rates, penalty = learner.has_layer_rates(experiment.d), net.layout(experiment.d).l2_penalty
         if penalty or own_rates or not learner.plain_steps:
             return Finding(
                 False, f"the line requires plain steps without penalty, and those of {name} are different"
             )
-        return Finding(True, f"{name} computes its rate from G, the gradient size for half the mean square")
+        return Finding(True, f"{name} computes its rate from the gradient of half the mean square error")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return AverageLoss(), GradientSummary()
@@ -76,9 +76,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
     title: ClassVar[str] = "AGD majoriser"
     measure: ClassVar[str] = "loss"
-    formula: ClassVar[str] = (
-        "2(ℓ − ηG + ½(e^η − 1)²), with ℓ and G for half the mean square, one step earlier"
-    )
+    formula: ClassVar[str] = "2ℓ − 2φ(G) one step earlier, half the mean square ℓ with gradient size G"
 
     def value(self, at: At) -> Floats:
         losses, G = at.measured[AverageLoss().name], np.sqrt(at.measured[GradientSummary().name]) / 2

@@ -27,7 +27,7 @@ class Alignment(ByVerdict, frozen=True, tag="alignment"):
 
     title: ClassVar[str] = "alignment bound"
     measure: ClassVar[str] = "gradient-alignment"
-    formula: ClassVar[str] = "max_k W_k/(n choose k), W_k of degree k"
+    formula: ClassVar[str] = "max_k W_k/(n choose k), W_k: weight of degree k"
     source: ClassVar[str] = "Abbe, Boix-Adserà 2022"
 
     def structure(self) -> LineStructure:
@@ -47,8 +47,8 @@ class Alignment(ByVerdict, frozen=True, tag="alignment"):
 
     def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         bound = judged.group >= SIGNED_PERMUTATIONS
-        preference = "prefers no bit and no sign" if bound else "may prefer bits or signs"
-        return Finding(bound, f"{learner.name} {preference}: {judged.reason}")
+        treatment = "treats all bits and signs alike" if bound else "may treat bits or signs differently"
+        return Finding(bound, f"{learner.name} {treatment}: {judged.reason}")
 
     def value(self, at: At) -> Floats:
         data = at.drawn.data

@@ -23,13 +23,15 @@ class OfUnseen(Line, frozen=True):
         problem, protocol = experiment.problem, experiment.protocol
         if not problem.matrix.structure().private_entries:
             other = problem.matrix.kind
-            return Finding(False, f"requires instances with private entries, and the matrix is {other}")
+            return Finding(
+                False, f"requires rows with entries that are 0 in all other rows, and the matrix is {other}"
+            )
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
             return Finding(False, "requires full-batch steps on only some of the rows: set `train`")
-        return Finding(True, "instances have private entries, which say nothing about unseen rows")
+        return Finding(True, "every row has entries that are 0 in all other rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
         """Return the labels of the rows seen [R, seen], and of the rows never seen [R, unseen]."""
@@ -43,7 +45,7 @@ class OfUnseen(Line, frozen=True):
 class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     """The share of labels −1 among the rows never seen: the error of predicting +1 for all these rows.
 
-    Let X and y be the rows seen and their labels. On the matrix `wilson` with five private entries, X
+    Let X and y be the rows seen and their labels. On the matrix `wilson` with five private entries per row, X
     sign(Xᵀy) = 4y if most labels seen are +1. From weights 0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent
     then move only along τ = sign(Xᵀy) and end at τ/4. For these weights, the prediction for an unseen row is
     (y + 2)/4 > 0, so its class is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;

@@ -26,7 +26,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
 
     title: ClassVar[str] = "wide limit"
     measure: ClassVar[str] = "relative-sharpness"
-    formula: ClassVar[str] = "κ_∞/κ₀, s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4), κ₀ = ηS₀"
+    formula: ClassVar[str] = "κ_∞/κ₀, κ: rate times kernel, κ₀ = ηS₀"
     source: ClassVar[str] = "LBD20"
 
     def structure(self) -> LineStructure:
@@ -41,7 +41,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
         if finding.holds and learner.rate_unit != "start-sharpness":
             return Finding(
                 False,
-                f"the line requires rates in units of 1/S₀, and those of {learner.name} have another unit",
+                f"the line requires rate_unit = start-sharpness, and {learner.name} has {learner.rate_unit}",
             )
         return finding
 

@@ -51,7 +51,9 @@ class TwoLinearLayers(Line, frozen=True):
             return Finding(False, f"requires one example and one target, and there are {n} and {targets}")
         if not protocol.schedule().full_batch or protocol.clock != "step":
             return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
-        return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
+        return only_square(experiment) or Finding(
+            True, "steps follow the gradient of the square loss of one example"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         in_any_unit = structs.replace(learner, rate_unit="one")  # the line reads the resulting rates
@@ -112,7 +114,7 @@ class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     """
 
     title: ClassVar[str] = "loss recursion"
-    formula: ClassVar[str] = "r², r′ = r(1 − γλ + γ²qzr), λ′ = λ + γq(γλr² − 4zr), γ = 2η"
+    formula: ClassVar[str] = "r² of the error r, r′ = r(1 − γλ + γ²qzr), λ′ = λ + γq(γλr² − 4zr)"
     source: ClassVar[str] = "LBD20"
 
     def structure(self) -> LineStructure:

@@ -21,7 +21,7 @@ from engine.theory.layer_recursion import (
 
 
 class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
-    """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): the factor of layer l on squared distances of nearby inputs.
+    """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): layer l multiplies squared distances of nearby inputs by χ⊥.
 
     C_w is the variance of the weights times the number of a unit's inputs, and K_l is the variance of the
     signals z of layer l. The line is the limit as the width n → ∞, at the start of training, averaged over
@@ -43,7 +43,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
             limit="for wide nets",
             per_learner=True,
             needs_k_rows=False,
-            of="the variances of layers",
+            of="wide nets",
         )
 
     def holds(self, experiment: Setup) -> Finding:

@@ -19,17 +19,17 @@ from engine.theory import (
 
 
 class CoinLabels(Line, frozen=True, tag="coin-labels"):
-    """c(1 − k/n): no learner predicts the fair coins of unseen rows.
+    """c(1 − k/n): if all labels are fair coins, no learner can predict the labels of unseen rows.
 
-    The bound holds in expectation over the coins, for every matrix and every order of the rows. Here c is the
-    least mean loss on a label that is +1 or −1 with probability ½ each. It is 1 for square, hinge and
+    The bound holds in expectation over the labels, for every matrix and every order of the rows. Here c is
+    the least mean loss on a label that is +1 or −1 with probability ½ each. It is 1 for square, hinge and
     exponential loss, and ln 2 for logistic loss. Given the instances and the labels seen, the label of an
     unseen row is such a label. So an unseen row costs at least c on average, and a seen row costs at least 0.
     After k examples, at least n − k rows are unseen. Source: WKA21 §3; for such labels, its proofs do not
     require invariance.
     """
 
-    title: ClassVar[str] = "bound on coins"
+    title: ClassVar[str] = "bound for coin labels"
     formula: ClassVar[str] = "c(1 − k/n)"
     source: ClassVar[str] = "after WKA21 §3"
 
@@ -47,7 +47,7 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return knows_unseen_labels(learner, experiment) or Finding(
-            True, f"{learner.name} cannot know the coins of unseen rows, and no learner can"
+            True, f"{learner.name} cannot know the labels of unseen rows, and no learner can"
         )
 
     def formula_in(self, experiment: Setup) -> str:

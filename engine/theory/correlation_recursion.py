@@ -36,7 +36,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
 
     title: ClassVar[str] = "wide limit of correlations"
     measure: ClassVar[str] = "layer-correlation"
-    formula: ClassVar[str] = "c_l = K₁₂/√(K₁₁ K₂₂), K_ab ← C_b + C_w E σ(z_a) σ(z_b)"
+    formula: ClassVar[str] = "c_l = K₁₂/√(K₁₁ K₂₂), K: covariance of the signals"
     source: ClassVar[str] = "RYH ch. 5"
 
     def structure(self) -> LineStructure:

@@ -28,8 +28,8 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     prediction for h and −h. Their labels are y and −y, which cost at least c on average. Here c is the least
     mean loss on a label ±1 that is a fair coin. The bound holds for the given rows, in expectation over the
     learner's start, noise and random labels. Suppose that mini-batches are drawn in random order from T rows,
-    t of which are h or −h. After k examples, both are still unseen with probability p_h = ∏_(i<t) (1 − k/(T −
-    i)) or more. The bound is then c times the mean of p_h over all rows h.
+    t of which are h or −h. After k examples, the probability that both are still unseen is at least p_h =
+    ∏_(i<t) (1 − k/(T − i)). The bound is then c times the mean of p_h over all rows h.
 
     If examples are drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k.
     The bound is then c(1 − 1/d)^k, in expectation over the draws. If every row comes with only one sign, this
@@ -40,9 +40,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     """
 
     title: ClassVar[str] = "bound on duplicates"
-    formula: ClassVar[str] = (
-        "c(1 − ⌈k/2q⌉/d), in random order c ∏_(i<2q) (1 − k/(2qd − i)), drawn independently c(1 − 1/d)^k"
-    )
+    formula: ClassVar[str] = "c · P(no copy of a row has been seen), such as c(1 − ⌈k/2q⌉/d)"
     source: ClassVar[str] = "WKA21 App. A"
 
     def structure(self) -> LineStructure:

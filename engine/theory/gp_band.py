@@ -64,7 +64,7 @@ class GPBand(Line, frozen=True, tag="gp-band"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.structure().prior_noise is None:
-            requirement = "a penalised fit by a kernel, which is a posterior mean"
+            requirement = "kernel ridge regression with a penalty"
             return Finding(False, f"the line requires {requirement}, and {learner.name} is something else")
         return Finding(True, f"{learner.name} predicts the posterior mean of a Gaussian process")
 

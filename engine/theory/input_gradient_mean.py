@@ -27,7 +27,7 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
 
     title: ClassVar[str] = "exact mean of squared slopes"
     measure: ClassVar[str] = "input-gradient"
-    formula: ClassVar[str] = "(1/d) ∏_l C_w E σ′², 2/d for ReLU at C_w = 2"
+    formula: ClassVar[str] = "(1/d) ∏_l C_w E σ′², C_w: weight variance × fan-in"
     source: ClassVar[str] = "HN20"
 
     def structure(self) -> LineStructure:

@@ -50,7 +50,7 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
 
     title: ClassVar[str] = "junk-flow bound"
     measure: ClassVar[str] = "error"
-    formula: ClassVar[str] = "½ − (1 + JF/σ)/(2√M), JF = Σ_t η (E‖∇ℓ‖²)^½ on junk labels"
+    formula: ClassVar[str] = "½ − (1 + JF/σ)/(2√M), M possible targets, noise σ, junk flow JF"
     source: ClassVar[str] = "after AS20, by Bessel's inequality"
 
     def structure(self) -> LineStructure:

@@ -19,19 +19,20 @@ from engine.theory.percolation import OfFactors
 class Ladder(OfFactors, frozen=True, tag="ladder"):
     """c × the share of tuples whose indicator vectors are outside the F₂-span of the indicator vectors seen.
 
-    Instances are products x¹ ⊗ … ⊗ xʳ. A tuple lists which row of each factor an instance is made of. Its
-    indicator vector has a 1 for each of these rows, and zeros elsewhere. The learner must be invariant under
-    rotations of single factors. For two factors, the bound equals `percolation`. A label is the product of
-    one random sign per factor. Given the labels seen, the label of a tuple outside the span is ±1 with
-    probability ½ each. It costs at least c, the least mean loss on such a label. The bound is 0 once the
-    indicator vectors seen have rank Σ(d_l − 1) + 1, for factors with d_l rows. With one factor, the bound is
-    1 − k/d (WKA21 Thm 3). If all r factors have 2 rows, an instance is equivalent to r bits. The smaller the
-    group under which a learner is invariant, the fewer examples it needs. `path-rule` attains the bound for
-    square loss. Derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
+    Instances are products x¹ ⊗ … ⊗ xʳ. A tuple names one row of each factor, and the instance is the product
+    of these rows. The tuple's indicator vector has a 1 for each of these rows, and zeros elsewhere. The
+    learner must be invariant under rotations of single factors. For two factors, the bound equals
+    `percolation`. A label is the product of one random sign per factor. Given the labels seen, the label of a
+    tuple outside the span is ±1 with probability ½ each. It costs at least c, the least mean loss on such a
+    label. The bound is 0 once the indicator vectors seen have rank Σ(d_l − 1) + 1, for factors with d_l rows.
+    With one factor, the bound is 1 − k/d (WKA21 Thm 3). If all r factors have 2 rows, an instance is
+    equivalent to r bits. The smaller the group under which a learner is invariant, the fewer examples it
+    needs. `path-rule` attains the bound for square loss. Derived here; no earlier statement is known to us.
+    Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"
-    formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of seen tuples"
+    formula: ClassVar[str] = "c × the share of instances outside the F₂-span of those seen"
     source: ClassVar[str] = "derived here, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
@@ -65,9 +66,10 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
 
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
-    """Return which share of all possible tuples is outside the span of the first k `tuples`, for k = 0 … K.
+    """Return the share of all possible tuples outside the span of the first k `tuples`, for k = 0 … K.
 
-    A tuple lists which row of each factor an instance is made of, and the span is over F₂ (see `Ladder`). The
+    An instance x¹ ⊗ … ⊗ xʳ is a product of rows of r matrices. The instance's tuple contains the index of the
+    row from each matrix. The span of tuples is the F₂-span of their indicator vectors (see `Ladder`). The
     array `tuples` is [K, r], for r factors. Only the entries with k in `wanted` are computed. All other
     entries are NaN.
     """

@@ -84,6 +84,6 @@ def of_one_input(setup: Setup) -> Finding:
         return Finding(False, f"requires one input and one target, and there are {setup.n} and {setup.m}")
     if not setup.problem.matrix.structure().on_sphere:
         return Finding(
-            False, "requires an input of the same length in every replica, as the matrix sphere has"
+            False, "requires an input of the same length in every replica; take the matrix `sphere`"
         )
     return Finding(True, "there is a single input, of the same length in every replica")

@@ -27,7 +27,7 @@ class LayerLogVariance(Line, frozen=True, tag="layer-log-variance"):
 
     title: ClassVar[str] = "exact variance of the logarithm"
     measure: ClassVar[str] = "layer-variance"
-    formula: ClassVar[str] = "Σ_j E ψ′(b/2) + Var ψ(b/2), about 5l/n for ReLU, 2l/n for linear nets"
+    formula: ClassVar[str] = "Σ_j E ψ′(b/2) + Var ψ(b/2), digamma function ψ, b active units in layer j"
     source: ClassVar[str] = "HN20"
 
     def structure(self) -> LineStructure:

@@ -43,7 +43,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
             limit="for wide nets",
             per_learner=True,
             needs_k_rows=False,
-            of="the variances of layers",
+            of="the signals' variances",
         )
 
     def holds(self, experiment: Setup) -> Finding:

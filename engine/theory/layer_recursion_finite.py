@@ -34,7 +34,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
     """
 
     title: ClassVar[str] = "typical draw"
-    formula: ClassVar[str] = "exp(E log V_l) ≃ v_l exp(−5l/(2n)) for ReLU, v_l exp(−l/n) for linear nets"
+    formula: ClassVar[str] = "v_l exp(−5l/(2n)) for ReLU, v_l exp(−l/n) for linear nets, v_l at width n → ∞"
     source: ClassVar[str] = "RYH ch. 5"
 
     def structure(self) -> LineStructure:
@@ -44,7 +44,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
             summary="median",
             per_learner=True,
             needs_k_rows=False,
-            of="the variances of layers",
+            of="the signals' variances",
         )
 
     def holds(self, experiment: Setup) -> Finding:

@@ -18,11 +18,11 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: loss with a fixed kernel c xᵀx̃.
 
     This is the loss at time t of gradient flow that starts with predictions 0, if the tangent kernel keeps
-    its initial value c xᵀx̃. x and x̃ are two instances. c is a sum over layers, in which each layer counts
-    in proportion to its rate factor. For nets with weights u^D − v^D that start at u = v = α, and rate
-    factors 1, c = 2D²α^(2D − 2). The line is exact for a linear neuron, because the neuron's kernel is
-    constant. Nets follow the line as α → ∞. Nets that deviate from the line learn features. Source: WGL20;
-    theory/implicit-bias#kernel-and-rich.
+    its initial value c xᵀx̃. x and x̃ are two instances. c is a sum with one term for each layer,
+    proportional to the layer's rate factor (`layer_rates`). For nets with weights u^D − v^D that start at u =
+    v = α, and rate factors 1, c = 2D²α^(2D − 2). The line is exact for a linear neuron, because the neuron's
+    kernel is constant. Nets follow the line as α → ∞. Nets that deviate from the line learn features. Source:
+    WGL20; theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"
@@ -57,9 +57,9 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
                 False, f"the line requires gradient flow of the loss alone, and {name} has a penalty"
             )
         if architecture.structure_at(experiment.d).kernel_at_start is None:
-            requirement = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
-            return Finding(False, f"the line requires a start with {requirement}, which {name} does not have")
-        return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
+            requirement = "a net that starts with predictions 0 and a tangent kernel proportional to xᵀx̃"
+            return Finding(False, f"the line requires {requirement}, and {name} is not such a net")
+        return Finding(True, f"{name} starts with predictions 0 and a tangent kernel proportional to xᵀx̃")
 
     def value(self, at: At) -> Floats:
         data = at.drawn.data

@@ -48,7 +48,9 @@ class KernelRegime(Line, frozen=True):
             return Finding(False, "requires training on all rows")
         if experiment.m > 1:
             return Finding(False, f"requires one target, and there are {experiment.m}")
-        return only_square(experiment) or Finding(True, "steps follow the square loss of all rows")
+        return only_square(experiment) or Finding(
+            True, "steps follow the gradient of the square loss of all rows"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         descends = descends_by_first_layer(learner, experiment)
@@ -60,7 +62,7 @@ class KernelRegime(Line, frozen=True):
             needs = f"a Gaussian first layer and a smooth σ with |σ′| ≤ 1: {', '.join(GENTLE)}"
             return Finding(False, f"the line requires {needs}, unlike {name}")
         if net.layout(experiment.d).l2_penalty:
-            return Finding(False, f"the line requires steps along the loss alone, and {name} has a penalty")
+            return Finding(False, f"the line requires a net without penalty, and {name} has a penalty")
         return descends
 
     def beginning(self, at: At) -> LazyStart:
@@ -86,7 +88,7 @@ class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
     λ₀ is the least eigenvalue of E K, the mean tangent kernel of the first layer. The proof is about gradient
     flow with the time γt, as long as λ_min(K) ≥ λ₀/2. Gradient descent adds terms of order γ²/√n for n units.
     So for gradient descent, the line is only a value to compare with. The measure `sufficient-width` is the
-    least width for which the condition is proved. Source: DLL19; theory/wide-nets#kernel-regime.
+    least width for which λ_min(K) ≥ λ₀/2 is proved. Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "loss bound of the kernel regime"

@@ -12,14 +12,14 @@ from engine.theory.ri_bayes import OfSolver
 class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """arccos(R)/π: the error of the hard-margin support vector machine, which approaches 0.5005/α.
 
-    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is chosen so that
-    this minimum is 0. Here z and z′ are standard normal, and α = k/(d − 1). Source:
-    theory/symmetry#half-spaces.
+    R is the cosine of the angle between the learned weights and the target. R minimises g(κ, R) = √α √E(κ −
+    R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is chosen so that this minimum is 0. Here z and z′
+    are standard normal, and α = k/(d − 1). Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "max-margin"
-    formula: ClassVar[str] = "arccos(R)/π, R = argmin g(κ, R), min g = 0, α = k/(d − 1)"
+    formula: ClassVar[str] = "arccos(R)/π, R: cosine of the angle to the target"
     source: ClassVar[str] = "theory/symmetry#half-spaces"
 
     def structure(self) -> LineStructure:

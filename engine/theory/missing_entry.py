@@ -61,12 +61,12 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
         if net is None or not net.structure().keeps_determinant:
-            requirement = "a product of square matrices that start with a determinant above 0"
+            requirement = "a product of square matrices, each with a positive determinant at the start"
             return Finding(False, f"the line requires {requirement}, and {name} is not one")
         penalty = net.layout(experiment.d).l2_penalty
         if update is None or update.mirror is not EUCLIDEAN or penalty:
             return Finding(False, f"the line requires gradient flow of the loss alone, unlike {name}")
-        return Finding(True, f"{name} is a product of square matrices with determinant above 0")
+        return Finding(True, f"{name} is a product of square matrices with positive determinants")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return (OF_ROWS_SEEN,)

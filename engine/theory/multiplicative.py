@@ -39,7 +39,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         problem, schedule = experiment.problem, experiment.protocol.schedule()
         structure = problem.matrix.structure()
         if structure.entry_values != "bits" or not structure.features_are_seen:
-            return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
+            return Finding(False, "requires instances whose entries are features with the values 0 and 1")
         feature = problem.target_structure.fixed_feature
         if feature is None or problem.noise > 0 or problem.labels != "soft":
             return Finding(False, "requires one feature without noise as the target")
@@ -48,7 +48,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         if not (schedule.drawn_independently and schedule.averages_hypotheses and schedule.clips_at == 1.0):
             return Finding(
                 False,
-                "requires the mean of the hypotheses on independent examples, clipped to 1: "
+                "requires independent examples, averaged hypotheses and clipped predictions: "
                 "set `replacement`, `average` and clip = 1",
             )
         return Finding(True, "features and predictions lie in [0, 1], and the examples are independent")
@@ -61,7 +61,9 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
             return lacking
         if _constant_of_bound(learner) is None:
             return Finding(False, f"{learner.name} has the rate {eta:.4g}, and the theorem needs 1/3 or 1/2")
-        return Finding(True, f"{learner.name} multiplies its weights with the rate {eta:.4g} from w = 1/d")
+        return Finding(
+            True, f"{learner.name} has multiplicative updates with the rate {eta:.4g}, from w = 1/d"
+        )
 
     def formula_in(self, experiment: Setup) -> str:
         bound = (learner for learner in experiment.learners if self.binds(learner, experiment).holds)

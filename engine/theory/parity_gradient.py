@@ -27,7 +27,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
 
     title: ClassVar[str] = "exact initial gradient"
     measure: ClassVar[str] = "label-gradient"
-    formula: ClassVar[str] = "h λ¹_k at the output, k λ⁰_{k−1} + (n − k) λ⁰_{k+1} at the first layer"
+    formula: ClassVar[str] = "first layer: C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}); second layer: h C_w λ¹_k"
     source: ClassVar[str] = "derived for this program, theory/parities-and-noise#parities"
 
     def structure(self) -> LineStructure:

@@ -42,7 +42,8 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
         if not matrix.structure().independent_signs:
             return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
         return Finding(
-            True, "the label of a new instance is a fair coin, unless seen instances multiply to it"
+            True,
+            "the label of a new instance is a fair coin, unless the instance is a product of others seen",
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -19,7 +19,7 @@ class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
     be different. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
-    title: ClassVar[str] = "norm of the best function"
+    title: ClassVar[str] = "path norm of the penalised fit"
     measure: ClassVar[str] = "path-norm"
     formula: ClassVar[str] = "R(f), f = argmin (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"
 

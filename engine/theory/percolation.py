@@ -70,18 +70,18 @@ class OfFactors(ByVerdict, frozen=True):
 
 
 class Percolation(OfFactors, frozen=True, tag="percolation"):
-    """c(1 − Σ_i r_i q_i/(d d′)) over connected components i of r_i rows and q_i columns.
+    """c(1 − Σ_i r_i q_i/(d d′)): c times the share of row–column pairs that the pairs seen do not connect.
 
-    An instance is x zᵀ, the pair of one of d rows x of one factor and one of d′ rows z of the other. The rows
-    z are called columns. The pairs seen are the edges of a bipartite graph, and the sum is over its connected
-    components. The bound holds in expectation over the signs of the rows, for any loss whose least mean value
-    on a fair label ±1 is c. The order of the pairs must be independent of these signs and of the learner's
-    random choices. The bound is computed exactly for the pairs seen. In random order, the bound falls once k
-    exceeds √(d d′). A random graph then has a large connected component, and the labels of all pairs in this
-    component are determined. `path-rule` attains the bound for square loss. It is known that connectivity
-    decides whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The bound for all
-    learners with this symmetry is derived here; no earlier statement is known to us. Source:
-    theory/hadamard#factors.
+    One factor has d rows x, and the other has d′ rows z, which are called columns. An instance x zᵀ is a pair
+    of a row and a column. The pairs seen are the edges of a bipartite graph. The sum is over the connected
+    components i of this graph, with r_i rows and q_i columns. The bound holds in expectation over the signs
+    of the rows, for any loss whose least mean value on a fair label ±1 is c. The order of the pairs must be
+    independent of these signs and of the learner's random choices. The bound is computed exactly for the
+    pairs seen. In random order, the bound falls once k exceeds √(d d′). A random graph then has a large
+    connected component, and the labels of all pairs in this component are determined. `path-rule` attains the
+    bound for square loss. It is known that connectivity decides whether a matrix of rank one can be completed
+    (Király, Theran, Tomioka 2012). The bound for all learners that are invariant under rotations of single
+    factors is derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
 
     Proof: the label of row u and column v is σ_u τ_v, with independent fair signs σ_u and τ_v. They are fair
     because the rows and the columns have random signs. Suppose that row u and column v are not connected. If
@@ -90,14 +90,14 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     """
 
     title: ClassVar[str] = "percolation bound"
-    formula: ClassVar[str] = "c(1 − Σ_i r_i q_i/(d d′)) over connected components i"
+    formula: ClassVar[str] = "c(1 − Σ_i r_i q_i/(d d′)), graph components of size r_i + q_i"
     source: ClassVar[str] = "derived here, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(direction="lower", per_replica=True)
 
     def formula_in(self, experiment: Setup) -> str:
-        return times_constant("(1 − Σ_i r_i q_i/(d d′))", experiment) + " over connected components i"
+        return times_constant("(1 − Σ_i r_i q_i/(d d′))", experiment) + ", graph components of size r_i + q_i"
 
     def holds(self, experiment: Setup) -> Finding:
         if not (finding := super().holds(experiment)).holds:

@@ -41,12 +41,13 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
         signals = signals_of(learner)
         if signals is None or signals.activation != "relu":
             return Finding(
-                False, f"the line requires a dense ReLU net with a Gaussian start, not {learner.name}"
+                False, f"the line requires a dense ReLU net with a Gaussian start, unlike {learner.name}"
             )
         hidden = len(signals.widths)
         if not np.allclose(signals.cw[:hidden], 2) or min(signals.cb[:hidden]) == 0:
             return Finding(
-                False, f"the line requires C_w = 2 and C_b > 0 in hidden layers, not {learner.name}"
+                False,
+                f"the line requires hidden layers with C_w = 2 and C_b > 0, unlike those of {learner.name}",
             )
         return Finding(True, f"{learner.name} has hidden layers with C_w = 2 and biases")
 

@@ -52,7 +52,7 @@ class RankDoubling(ByVerdict, frozen=True, tag="rank-doubling"):
         name, architecture = learner.name, learner.architecture
         if architecture is None or learner.update is None:
             return Finding(
-                False, f"the line requires weights that are trained from a start, and {name} has none"
+                False, f"the line requires weights that an update rule trains, and {name} has no such weights"
             )
         if not architecture.structure().starts_alike:
             other = f"{name} is {architecture.kind}"

@@ -37,7 +37,8 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             return Finding(False, "requires random row signs, and `row_signs` is off")
         if not target.structure(matrix).are_features:
             return Finding(
-                False, f"the labels must be the features numbered 0 and 1, but the target is {target.kind}"
+                False,
+                f"requires a feature with values 0 and 1 as the target, but the target is {target.kind}",
             )
         if experiment.loss.bit_constant is None:
             return Finding(

@@ -30,7 +30,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     WKA21 Thm 3 and App. A.
     """
 
-    title: ClassVar[str] = "bound on rows drawn"
+    title: ClassVar[str] = "bound for drawn rows"
     formula: ClassVar[str] = "c(1 − r/d), r different rows drawn"
     source: ClassVar[str] = "WKA21 Thm 3"
 

@@ -67,9 +67,9 @@ class RIRademacher(ByVerdict, frozen=True, tag="ri-rademacher"):
         if not linear.holds:
             return linear
         if not judged.group >= SIGNED_PERMUTATIONS and experiment.problem.matrix.structure().is_turned:
-            return bound_by_turning(learner, "may prefer features or signs")
+            return bound_by_turning(learner, "may treat features or signs differently")
         if not judged.group >= SIGNED_PERMUTATIONS:
-            return Finding(False, f"{learner.name} may prefer features or signs: {judged.reason}")
+            return Finding(False, f"{learner.name} may treat features or signs differently: {judged.reason}")
         return Finding(True, f"{linear.reason}, and {judged.reason}")
 
     def formula_in(self, experiment: Setup) -> str:

@@ -14,14 +14,14 @@ class SVDDoubled(ByVerdict, frozen=True, tag="svd-doubled"):
     """1 − (k+1)/d: least loss of one linear neuron from any start, averaged over the targets [H, −H].
 
     After k examples, the weight vectors of all targets lie in the span of k instances and of the start that
-    they share, so their predictions have rank k + 1. The loss is at least (1/nm) Σ_{i>k+1} s_i(Y)² on any
-    matrix, for the given labels and any feature map. For exact labels [H, −H], even the bound 1 − k/d holds.
-    The reason is that a start which helps one target harms its negative at least as much. Source: WKA21 Thm
-    10.
+    they share, so their predictions have rank k + 1. On any matrix and with any feature map, the loss is at
+    least (1/nm) Σ_{i>k+1} s_i(Y)², where s_i(Y) are the singular values of the labels Y of n rows and m
+    targets. For exact labels [H, −H], even the bound 1 − k/d holds. The reason is that a start which helps
+    one target harms its negative at least as much. Source: WKA21 Thm 10.
     """
 
     title: ClassVar[str] = "bound from any start"
-    formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
+    formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², singular values s_i of labels Y"
     source: ClassVar[str] = "WKA21 Thm 10"
 
     def structure(self) -> LineStructure:

@@ -15,14 +15,15 @@ from engine.theory.layer_recursion import infinite, only_at_the_start, signals_a
 
 
 class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
-    """E Θ(x, x) = E ŷ² Σ_l r_l over the L + 1 layers, with r_l = 1 or n_{l−1}/C_w.
+    """E Θ(x, x) = E ŷ² Σ_l r_l: mean squared length of the gradient of a prediction ŷ, over random starts.
 
-    Θ(x, x) is the tangent kernel of an instance x with itself, the squared length of the gradient of the
-    prediction ŷ. r_l is 1 in the parametrisation `ntk`. In `standard`, r_l is n_{l−1}/C_w for a layer with
-    n_{l−1} inputs and weights of variance C_w/n_{l−1}. The line holds at the start, for positively
-    homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, the line is 2
-    (L + 1) ‖x‖²/d in the parametrisation `ntk`. As long as no unit switches on or off, ŷ is linear in the
-    weights of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
+    Θ(x, x) is the tangent kernel of an instance x with itself. It equals the squared length of the gradient
+    of ŷ. The sum is over the L + 1 layers of a net with L hidden layers. In the parametrisation `ntk`, r_l is
+    1. In `standard`, r_l is n_{l−1}/C_w for a layer with n_{l−1} inputs and weights of variance C_w/n_{l−1}.
+    The formula is exact at every width, before training. It requires a positively homogeneous activation and
+    no biases. The theory line is the average over all instances. For ReLU at C_w = 2 in the parametrisation
+    `ntk`, the formula is 2 (L + 1) ‖x‖²/d. As long as no unit switches on or off, ŷ is linear in the weights
+    of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
     theory/regions-and-random-matrices#paths.
     """
 

@@ -22,13 +22,14 @@ values, the error of the trapezoidal rule is below rounding.
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
-    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh(least squares).
+    """(1 − k/n) mmse(ρ/(1 − ρ)): loss of tanh applied to least squares, after k of n random rows of ±1.
 
-    The solver `tanh-lls` applies a scaled tanh to the predictions of least squares. The line is the limit of
-    its loss. The rows are random vectors of ±1, the label is one of the features, and d → ∞ with ρ fixed.
-    Then the least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise.
-    The best linear estimate of the label from xᵀw is least squares itself, with the error 1 − ρ. The best
-    estimate of any form has the error mmse. For every ρ, this error is below the bound `ri-rademacher`,
+    Here ρ = k/d and mmse(s) = 1 − E tanh(s + √s Z), with Z ~ N(0, 1). The solver `tanh-lls` applies a scaled
+    tanh to the predictions of least squares. The theory line is the limit of the solver's loss for d → ∞ with
+    ρ fixed. The rows are random vectors of d entries ±1, and the label is one of these entries. Then the
+    least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise. The best
+    linear estimate of the label from xᵀw is least squares itself, with the error 1 − ρ. The best estimate of
+    any form has the error mmse(ρ/(1 − ρ)). For every ρ, this error is below the bound `ri-rademacher`,
     although the learner is rotation invariant. Derived here; no earlier statement is known to us. Source:
     theory/hadamard#random-signs.
     """
@@ -50,7 +51,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
         features = structure.unit and structure.values == "signs"  # products of features have other values
         if not features or problem.labels == "bernoulli" or problem.noise > 0:
             return Finding(
-                False, "requires features as labels, ±1 without noise, and here labels are different"
+                False, "requires labels that are equal to one of the features, and these labels are not"
             )
         return only_square(experiment) or Finding(
             True, "for a new row, least squares predicts a multiple of the label plus Gaussian noise"
@@ -58,8 +59,10 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "tanh-lls":
-            return Finding(False, f"the line is the loss of the solver `tanh-lls`, not of {learner.name}")
-        return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
+            return Finding(
+                False, f"this theory line is the loss of the solver `tanh-lls`, not of {learner.name}"
+            )
+        return Finding(True, f"{learner.name} is the solver `tanh-lls`, whose loss this theory line is")
 
     def value(self, at: At) -> Floats:
         n, d = at.experiment.n, at.experiment.d

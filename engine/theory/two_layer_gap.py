@@ -16,17 +16,19 @@ RATE = 0.5
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
-    """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1, the loss of two linear layers with a constructed start and φ.
+    """1 − max(k, 2(k−1))/d: loss of two constructed linear layers after k ≤ d/2 + 1 of d Hadamard rows.
 
-    φ is the feature map. The line is the loss of the architecture `two-layer-decoder` in the limit ε, μ, 1/L
-    → 0 of its parameters, for each of the targets [H, −H]. The predictions have rank 2(k − 1), and
-    `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is tight up to 3/d. From k = 4 on, the line
+    The start of the layers and the feature map φ are constructed for the order of the rows. The theory line
+    is the limit of the loss of the architecture `two-layer-decoder`. In the limit, the fields `eps` and `mu`
+    of this architecture go to 0, and the field `gain` goes to ∞. The loss is the same for each of the
+    targets, the columns of [H, −H] for the Hadamard matrix H. The predictions have rank 2(k − 1), and
+    `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is tight up to 3/d. From k = 4 on, this loss
     refutes the conjecture that no start and no φ give a loss below 1 − (k+1)/d. For usual starts, and for φ
     independent of the order of the rows, the question is open. Derived here; no earlier statement is known to
     us. Source: theory/hadamard#two-layers.
     """
 
-    title: ClassVar[str] = "reach of two layers"
+    title: ClassVar[str] = "limit of the decoder"
     formula: ClassVar[str] = "1 − max(k, 2(k−1))/d, k ≤ d/2 + 1"
     source: ClassVar[str] = "derived here, theory/hadamard#two-layers"
 
@@ -41,24 +43,29 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
             )
         n, d = matrix.shape()
         if not protocol.schedule().online or protocol.extent(n).last > d / 2 + 1:
-            return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
+            return Finding(
+                False, "requires one pass over the first d/2 + 1 rows or fewer, example by example"
+            )
         finding = several_targets(experiment)
         if finding.holds and experiment.problem.label_values != "signs":
-            return Finding(False, "requires features as targets, so that labels are products of other labels")
+            return Finding(False, "requires features as targets, and these targets are not features")
         return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or architecture.kind != "two-layer-decoder":
             return Finding(
-                False, f"the line is the loss of the architecture `two-layer-decoder`, not of {learner.name}"
+                False,
+                "this theory line is the loss of the architecture `two-layer-decoder`, "
+                f"not of {learner.name}",
             )
         if update is None or not update.structure().plain or learner.rate_choice != RATE:
             return Finding(
                 False, f"the line requires plain gradient descent at rate ½, not that of {learner.name}"
             )
         return at_rate_lr(learner, experiment) or Finding(
-            True, f"{learner.name} has the start and the feature map that are constructed for this order"
+            True,
+            f"the start and the feature map of {learner.name} are constructed for the order of these rows",
         )
 
     def value(self, at: At) -> Floats:

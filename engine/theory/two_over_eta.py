@@ -32,7 +32,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
         if not experiment.protocol.schedule().full_batch:
             other = experiment.protocol.kind
             return Finding(False, f"requires steps along the gradient of all training rows, not {other}")
-        return Finding(True, "every step follows the gradient of the loss over the same rows")
+        return Finding(True, "every step follows the gradient of the loss on all training rows")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if (lacking := descends(learner, experiment)) is not None:

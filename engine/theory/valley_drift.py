@@ -13,15 +13,16 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class ValleyDrift(Line, frozen=True, tag="valley-drift"):
-    """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: drift along a valley's floor to small curvature λ.
+    """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)): drift of a position v on the floor of a valley, after k noisy steps.
 
-    The valley is L = λ(v) u², with its floor at u = 0. Label noise of standard deviation σ keeps ⟨u²⟩ =
-    ησ²/(1 − ηλ). So the mean gradient along the floor is λ′(v)⟨u²⟩. Wei and Schwab write the drift as
-    −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ. The
+    The valley is the loss L = λ(v) u² of two weights u and v, with λ = 1 + v² and the floor u = 0. Each step
+    follows one example. Label noise of standard deviation σ keeps ⟨u²⟩ = ησ²/(1 − ηλ). So the mean gradient
+    along the floor is λ′(v)⟨u²⟩, and v moves to where the curvature is small. Wei and Schwab write the drift
+    as −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ. The
     solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the constant c.
     Lambert's function W solves this equation for v². Training starts at u = 0, so at first the measured drift
-    lags behind the line. In the direction of u, the line is 0, the mean of u. Source: Wei, Schwab 2019;
-    theory/noise-of-sgd#valleys.
+    lags behind the line. The measure `layer-mean` is the mean over nets of each weight. For u, this mean is
+    0. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"

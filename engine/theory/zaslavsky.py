@@ -46,7 +46,9 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
             return Finding(
                 False, f"the line requires biases; without them, all lines of {learner.name} meet at 0"
             )
-        return Finding(True, f"{learner.name} has one hidden layer, whose units switch along Gaussian lines")
+        return Finding(
+            True, f"each hidden unit of {learner.name} switches on or off along a random line in the plane"
+        )
 
     def value(self, at: At) -> Floats:
         return only_at_the_start(at, float(cells_of_one_layer(signals_at(at).widths[0])))

@@ -64,9 +64,12 @@ MOST_RATES = 128
 
 Rate = Annotated[
     Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
-    Meta(title="rate η", description="multiplies the true gradient; best: oracle-tuned among 2⁻¹⁴ … 4"),
+    Meta(
+        title="rate η",
+        description="multiplies the gradient; best: the rate of 2⁻¹⁴, 2⁻¹³ … 4 with the least mean loss",
+    ),
 ]
-Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
+Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the default of the rule")]
 
 
 class UpdateStructure(NamedTuple):
@@ -192,9 +195,9 @@ class Update(Part, frozen=True):
     )
     former: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "exponentiated_rate": "declare the field `exponentiates` of `structure`",
-            "invariant_counterpart": "declare the field `invariant_counterpart` of `structure`",
-            "refuses_loss": "declare the field `only_after_mistakes` or `observes` of `structure`",
+            "exponentiated_rate": "set the field `exponentiates` in the result of `structure`",
+            "invariant_counterpart": "set the field `invariant_counterpart` in the result of `structure`",
+            "refuses_loss": "set the field `only_after_mistakes` or `observes` in the result of `structure`",
         }
     )
 
@@ -382,16 +385,18 @@ class Diagonal(Update, frozen=True):
         if not matrix.structure().entries_are_signs:
             return Verdict(
                 False,
-                "every weight has a separate rate, which distinguishes features",
+                "every weight has a separate rate, so steps depend on the coordinate axes",
                 SIGNED_PERMUTATIONS,
             )
         if not single:
             return Verdict(
                 False,
-                "mean gradients of several ±1 examples give every weight a separate rate",
+                "a mean gradient of ±1 examples has entries of different sizes, so rates of weights differ",
                 SIGNED_PERMUTATIONS,
             )
-        return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
+        return Verdict(
+            "on this data", "every step uses one ±1 example, so all inputs of a unit have the same rate"
+        )
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
@@ -495,8 +500,8 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
     if architecture.structure().trains_weights:
         return None
     return (
-        f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
-        f"not {architecture.kind}; take `egu-pm` or `hypentropy` there"
+        f"{rule.kind} sets the initial weights and trains only the linear neuron; "
+        f"for {architecture.kind}, take `egu-pm` or `hypentropy`"
     )
 
 
@@ -515,8 +520,8 @@ def refused_loss(rule: Update, loss: Loss) -> str | None:
     structure = rule.structure()
     if structure.only_after_mistakes and loss.kind != "mistake":
         return (
-            f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
-            f"take mistake loss"
+            f"{rule.kind} moves only after mistakes, but the gradient of {loss.kind} loss is not 0 "
+            f"without a mistake; take mistake loss"
         )
     if structure.observes == "curvature" and loss.joint:
         return f"{rule.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"

@@ -22,13 +22,13 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
     """AdaBoost for the weights D of the examples: D_i ← D_i exp(−α g_i)/Z with margins g_i, from D = 1/d.
 
     There are d training examples, and every step uses a weak hypothesis h. Z makes the weights sum to 1. The
-    margin g_i of h on example i is 1 if h is right, and −1 if h is wrong. In our terms, feature i is the
-    training example i, and an instance x of entries ±1 with the label y is a weak hypothesis. On hinge loss,
-    the gradient contains the margins g_i = −y x_i, so h is right on example i if x_i = −y. The edge of h is γ
-    = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h is 0. With a
-    constant `vote`, the rule equals EG with this vote as the rate. The rule `coordinate` on exponential loss
-    is the dual view: its weights are the votes of the weak hypotheses. Source: Freund, Schapire 1997;
-    Schapire, Singer 1999; theory/conventions#update-rules.
+    margin g_i of h on example i is 1 if h is right, and −1 if h is wrong. Examples and features exchange
+    their roles. Feature i of an instance stands for training example i. The instance x, of entries ±1, and
+    its label y stand for a weak hypothesis. On hinge loss, the entries of the gradient are the margins g_i =
+    −y x_i. The edge of h is γ = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the
+    edge of h is 0. With a constant `vote`, the rule equals EG with this vote as the rate. The rule
+    `coordinate` on exponential loss is the dual view: its weights are the votes of the weak hypotheses.
+    Source: Freund, Schapire 1997; Schapire, Singer 1999; theory/conventions#update-rules.
     """
 
     vote: Annotated[
@@ -61,6 +61,6 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which distinguishes features",
+            "every weight is multiplied by a separate factor, so steps depend on the coordinate axes",
             PERMUTATIONS,
         )

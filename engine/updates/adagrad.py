@@ -21,7 +21,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     """
 
     lr: Rate = 0.03125
-    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+    eps: Annotated[float, Meta(gt=0, title="ε", description="added to h inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()

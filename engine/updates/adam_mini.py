@@ -23,11 +23,12 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
 
     lr: Rate = 0.0078125
     per: Annotated[
-        Literal["neuron", "tensor"], Meta(title="per", description="what gets a separate rate")
+        Literal["neuron", "tensor"],
+        Meta(title="rate per", description="whether each neuron or each tensor has one rate"),
     ] = "neuron"
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
-    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+    eps: Annotated[float, Meta(gt=0, title="ε", description="added to v̂ inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:
         return super().structure()._replace(learner_kind="coordinate", own_start=False, layerwise=True)
@@ -57,5 +58,6 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
-            True, f"all inputs of a {self.per} share a rate, which depends on norms that rotations preserve"
+            True,
+            f"all weights of a {self.per} share one rate, and rotations preserve the norms that determine it",
         )

@@ -26,7 +26,7 @@ class Automatic(Update, frozen=True):
             gt=0,
             le=LARGEST,
             title="loss scale c",
-            description="G is computed for c times the loss; 1/(2m): half the mean square of m outputs",
+            description="the rate is for c times the loss; 1/(2m): half the mean square error of m outputs",
             extra=SELDOM,
         ),
     ] = 1.0
@@ -42,9 +42,10 @@ class AGD(Automatic, frozen=True, tag="agd"):
     start as the architecture sets them. In the paper, they start as semi-orthogonal matrices times s_l.
 
     With the net's `l2_penalty` λ, the bound has the additional term ½ aη². Here a = cλ d̃/L, and d̃ is the
-    mean of d_l/d_{l−1}. Because e^η − 1 ≥ η, the bound has a simpler upper bound, which is least at η = ln((1
-    + √(1 + 4G/(1 + a)))/2). This is the rate. With `exact`, the rate is the exact minimiser of the bound,
-    computed by Newton's method. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    mean of d_l/d_{l−1}. Because η ≤ e^η − 1, the bound is at most −ηG + ½(1 + a)(e^η − 1)². The rate is the
+    minimiser of this expression, η = ln((1 + √(1 + 4G/(1 + a)))/2). With `exact`, the rate is the exact
+    minimiser of the bound, computed by Newton's method. Source: Bernstein et al. 2023;
+    theory/automatic-descent#majoriser.
     """
 
     l2_penalty: Annotated[
@@ -78,7 +79,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return self.moved(params, gradients, rates, gradients), state
 
     def moved(self, params: Params, directions: Params, rates: Rates, gradients: Params) -> Params:
-        """Return the weights after a step along −`directions`, with the rate η for G of `gradients`."""
+        """Return the weights after a step along −`directions`. The norm G of `gradients` sets the rate."""
         sizes = self._sizes(directions)
         mean_size = _mean(sizes)
         G = mean_size if gradients is directions else _mean(self._sizes(gradients))
@@ -107,11 +108,13 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return rate
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its rate depends on norms of gradients only, which rotations do not change")
+        return Verdict(
+            True, "the rate depends only on norms of gradients, and rotations preserve these norms"
+        )
 
 
 def _mean(sizes: Params) -> torch.Tensor:
-    """Return the mean over layers of numbers [B, 1, …], one for each batch member, [B]."""
+    """Return the mean over layers, [B], of `sizes`: one number [B, 1, …] for each layer and batch member."""
     return torch.stack([size.flatten() for size in sizes.values()]).mean(0)
 
 

@@ -29,4 +29,6 @@ class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
         return new, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its rates depend on norms of gradients only, which rotations do not change")
+        return Verdict(
+            True, "the rates depend only on norms of gradients, and rotations preserve these norms"
+        )

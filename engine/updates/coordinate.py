@@ -36,4 +36,8 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
         return descended(params, unflat(chosen, gradients), rates), state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "one weight moves at a time, the first if gradients are equal", SIGN_FLIPS)
+        return Verdict(
+            False,
+            "each step moves one weight, that with the largest gradient or the first of several",
+            SIGN_FLIPS,
+        )

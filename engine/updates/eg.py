@@ -61,6 +61,6 @@ class EG(Update, frozen=True, tag="eg"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which distinguishes features",
+            "every weight is multiplied by a separate factor, so steps depend on the coordinate axes",
             PERMUTATIONS,
         )

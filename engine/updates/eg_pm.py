@@ -56,6 +56,6 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which distinguishes features",
+            "every weight is multiplied by a separate factor, so steps depend on the coordinate axes",
             SIGNED_PERMUTATIONS,
         )

@@ -59,6 +59,6 @@ class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which distinguishes features",
+            "every weight is multiplied by a separate factor, so steps depend on the coordinate axes",
             PERMUTATIONS,
         )

@@ -24,7 +24,7 @@ class Hedge(Update, frozen=True, tag="hedge"):
     """
 
     beta: Annotated[
-        float, Meta(gt=0, lt=1, title="β", description="factor of the weight of a wrong expert")
+        float, Meta(gt=0, lt=1, title="β", description="multiplies the weights of experts that are wrong")
     ] = 0.5
 
     def structure(self) -> UpdateStructure:
@@ -44,6 +44,6 @@ class Hedge(Update, frozen=True, tag="hedge"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which distinguishes features",
+            "every weight is multiplied by a separate factor, so steps depend on the coordinate axes",
             PERMUTATIONS,
         )

@@ -24,7 +24,13 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     """
 
     lr: Rate = 0.05
-    beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
+    beta: Annotated[
+        Positive | None,
+        Meta(
+            title="β",
+            description="scale of weights; weights far below β move as in gradient descent; none: 1/d",
+        ),
+    ] = None
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()
@@ -65,5 +71,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
-            False, "sinh acts on every weight by itself, which distinguishes features", SIGNED_PERMUTATIONS
+            False,
+            "sinh acts on every weight separately, so steps depend on the coordinate axes",
+            SIGNED_PERMUTATIONS,
         )

@@ -18,15 +18,15 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     """LAMB: Adam's step u = m̂ / √(ε + v̂), rescaled to the length of the weights, W ← W − η u ‖W‖/‖u‖.
 
     W are the weights of one layer. If W = 0, the factor ‖W‖/‖u‖ is replaced by 1, because a layer that starts
-    at 0 would otherwise never move. It is also replaced by 1 if m is only a rounding error relative to other
-    layers. Lamb of pytorch-optimizer divides its step by 1 − β₁ᵗ, and clips gradients by norm. Source: You et
-    al. 2020; theory/symmetry#modern-optimizers.
+    at 0 would otherwise never move. The factor is also 1 if the norm of the layer's m is only a rounding
+    error, compared with the largest such norm of all layers. Lamb of pytorch-optimizer divides its step by 1
+    − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
-    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+    eps: Annotated[float, Meta(gt=0, title="ε", description="added to v̂ inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:
         return super().structure()._replace(own_start=False, layerwise=True)

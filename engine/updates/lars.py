@@ -27,9 +27,10 @@ class LARS(Update, frozen=True, tag="lars"):
     """Layer-wise adaptive rates: M ← μM + G ‖W‖/‖G‖, W ← W − ηM for every layer, from M = 0.
 
     G is the gradient of the layer with weights W, and norms are Frobenius norms. If W = 0, the factor ‖W‖/‖G‖
-    is replaced by 1, because a layer that starts at 0 would otherwise never move. It is also replaced by 1 if
-    G is only a rounding error relative to other layers. LARS of pytorch-optimizer has an additional factor,
-    its trust coefficient. Source: You, Gitman, Ginsburg 2017; theory/symmetry#modern-optimizers.
+    is replaced by 1, because a layer that starts at 0 would otherwise never move. The factor is also 1 if ‖G‖
+    is only a rounding error, compared with the largest ‖G‖ of all layers. LARS of pytorch-optimizer has an
+    additional factor, its trust coefficient. Source: You, Gitman, Ginsburg 2017;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.00390625
@@ -54,4 +55,6 @@ class LARS(Update, frozen=True, tag="lars"):
         return descended(params, M, rates), {"M": M}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its rates depend on norms of weights and gradients, which rotations preserve")
+        return Verdict(
+            True, "the rates depend on norms of weights and of gradients, and rotations preserve these norms"
+        )

@@ -23,7 +23,9 @@ class Lion(Update, frozen=True, tag="lion"):
     """
 
     lr: Rate = 0.001953125
-    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m in the sign")] = 0.9
+    beta1: Annotated[
+        float, Meta(ge=0, lt=1, title="β₁", description="share of m in the average whose sign is the step")
+    ] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of m kept")] = 0.99
 
     def structure(self) -> UpdateStructure:

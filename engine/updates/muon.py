@@ -38,17 +38,19 @@ class Muon(Update, frozen=True, tag="muon"):
 
     G is the gradient of the layer. The function O sets all singular values of a matrix to about 1. With
     `newton-schulz`, O divides the matrix by its Frobenius norm and applies five steps X ← aX + (bA + cA²)X
-    with A = XXᵀ. The result is an odd polynomial of the matrix. Torch computes the five steps in bfloat16.
-    With `svd`, O is exactly UVᵀ for the singular vectors U and V. If the matrix does not have full rank, some
-    of these vectors are arbitrary. With `hidden`, Muon moves only the layers between the first and the last,
-    as the authors recommend. The first layer, the last layer and all biases take steps of Adam with its usual
-    constants. Source: Jordan et al. 2024; theory/symmetry#modern-optimizers.
+    with A = XXᵀ, a = 3.4445, b = −4.775 and c = 2.0315. The result is an odd polynomial of the matrix. Torch
+    computes the five steps in bfloat16. With `svd`, O is exactly UVᵀ for the singular vectors U and V. If the
+    matrix does not have full rank, some of these vectors are arbitrary. With `hidden`, Muon moves only the
+    layers between the first and the last, as the authors recommend. The first layer, the last layer and all
+    biases take steps of Adam with its usual constants. Source: Jordan et al. 2024;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.02
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95
     by: Annotated[
-        Literal["newton-schulz", "svd"], Meta(title="by", description="how singular values are made equal")
+        Literal["newton-schulz", "svd"],
+        Meta(title="method", description="method that sets all singular values to 1"),
     ] = "newton-schulz"
     hidden: Annotated[
         bool, Meta(title="hidden layers only", description="the first and the last layer take steps of Adam")
@@ -109,11 +111,14 @@ class Muon(Update, frozen=True, tag="muon"):
         """Return the verdict for nets whose layers are single vectors; None to use `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
-        return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")
+        return Verdict(
+            True,
+            "each layer is a vector, and its steps follow sums of gradients, which rotate with the instances",
+        )
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.hidden:
-            reason = "Adam moves the first layer, and gives each of its weights a separate rate"
+            reason = "Adam moves the first layer, and each weight of this layer has a separate rate"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
             reason = "a gradient without full rank is completed by arbitrary singular vectors"

@@ -16,12 +16,12 @@ from engine.updates import Mirror, Rate, Rates, State, Update, UpdateStructure, 
 
 
 class PNorm(Update, frozen=True, tag="p-norm"):
-    """The p-norm algorithm: mirror descent with ½‖w‖_q², 1/p + 1/q = 1: θ ← θ − η g, w = ∇½‖θ‖_p².
+    """The p-norm algorithm, which is mirror descent with ½‖w‖_q²: θ ← θ − η g, then w = ∇½‖θ‖_p².
 
-    So w_i = sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2), and θ starts at ∇½‖w‖_q². Norms are over all entries of a
-    parameter, separately for each member of the batch. With p = 2, the rule is gradient descent. With the
-    default p = 2 ln d, where d is the number of entries, the rule is close to EG. Source: Grove, Littlestone,
-    Schuurmans 2001; theory/conventions#update-rules.
+    Here 1/p + 1/q = 1. The dual weights θ start at ∇½‖w‖_q² for the initial weights w. Each weight is w_i =
+    sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2). A norm is over all entries of one parameter of one net. With p = 2,
+    the rule is gradient descent. With the default p = 2 ln d, where d is the number of entries, the rule is
+    close to EG. Source: Grove, Littlestone, Schuurmans 2001; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.03125
@@ -74,5 +74,5 @@ class PNorm(Update, frozen=True, tag="p-norm"):
                 True, "with p = 2, the rule is gradient descent and stays in the span of the instances"
             )
         return Verdict(
-            False, "powers of single weights distinguish features unless p = 2", SIGNED_PERMUTATIONS
+            False, "powers of single weights depend on the coordinate axes, unless p = 2", SIGNED_PERMUTATIONS
         )

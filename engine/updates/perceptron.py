@@ -24,7 +24,7 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.structure().trains_weights:
             return None
-        return f"perceptron trains the linear neuron, not {architecture.kind}; gd takes the same steps"
+        return f"perceptron trains only the linear neuron; for {architecture.kind}, take `gd` on mistake loss"
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its weights are a sum of the instances that it misclassified")
+        return Verdict(True, "the weights are a sum of misclassified instances, times their labels")

@@ -58,6 +58,6 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight has a rate proportional to its value, which distinguishes features",
+            "the rate of every weight is proportional to this weight, so steps depend on the coordinate axes",
             PERMUTATIONS,
         )

@@ -104,10 +104,12 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.block is not None and self.block < matrix.shape()[1]:
-            reason = f"gradients are cut into blocks of {self.block} features, which rotations mix"
+            reason = (
+                f"L and R are separate for each block of {self.block} features, and rotations mix the blocks"
+            )
             return Verdict(False, reason, SIGN_FLIPS)
         if self.grafting == "adam":
-            reason = "its steps have the length of Adam's steps, which depends on the axes"
+            reason = "steps have the length of Adam's steps, and this length depends on the coordinate axes"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.factors == "left":
             return Verdict(True, "rotations do not change the inner products of the rows of a gradient")

@@ -41,7 +41,7 @@ class SOAP(Update, frozen=True, tag="soap"):
     lr: Rate = 0.01
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.95
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R kept")] = 0.95
-    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+    eps: Annotated[float, Meta(gt=0, title="ε", description="added to V̂ inside the square root")] = 1e-8
     refresh: Annotated[
         Count | None,
         Meta(title="refresh", description="steps between two refreshes of the bases; none: exact bases"),
@@ -136,7 +136,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         if self.refresh is not None:
             reason = "later gradients may have components along eigenvectors that were arbitrary at first"
             return Verdict(False, reason, undecided=True)
-        return Verdict(True, "eigenvectors rotate with the instances, up to signs, with which Adam commutes")
+        return Verdict(True, "eigenvectors rotate with the instances, and their signs do not affect the step")
 
 
 def _has_accurate_eigenvector(sizes: torch.Tensor) -> torch.Tensor:

@@ -22,16 +22,18 @@ Function = Callable[["torch.Tensor", float], "torch.Tensor"]
 class Spectral(Update, frozen=True, tag="spectral"):
     """Mirror descent with the matrix hypentropy potential: Z ← Z − η G, W = P β sinh(S) Qᵀ for Z = P S Qᵀ.
 
-    P S Qᵀ is the singular value decomposition of Z. W has the shape `factors`, and its entries, row by row,
-    are the weights of a linear neuron on instances x zᵀ. The rule acts on singular values as `hypentropy`
-    acts on single weights. The rule equals matrix EG± for the symmetric matrix [[0, W], [Wᵀ, 0]], whose
-    positive and negative parts start at β/2 · I. Separate rotations of x and of z do not change predictions.
-    Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer 2020;
-    theory/hadamard#factors.
+    P S Qᵀ is the singular value decomposition of Z. The instances are matrices x zᵀ of two vectors x and z,
+    and the field `factors` sets the lengths of both vectors. The weights of a linear neuron form a matrix W
+    of the same shape, row by row. The rule acts on singular values as `hypentropy` acts on single weights.
+    The rule equals matrix EG± for the symmetric matrix [[0, W], [Wᵀ, 0]], whose positive and negative parts
+    start at β/2 · I. Separate rotations of x and of z do not change predictions. Each step computes a
+    singular value decomposition. Source: Ghai, Hazan, Singer 2020; theory/hadamard#factors.
     """
 
     lr: Rate = 0.05
-    beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
+    beta: Annotated[
+        Positive | None, Meta(title="β", description="scale of singular values of W; none: 1/d")
+    ] = None
     factors: Pair = None
 
     def structure(self) -> UpdateStructure:
@@ -80,5 +82,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         d = matrix.shape()[1]
-        reason = "sinh acts on the singular values of W, and most rotations of its entries change them"
+        reason = (
+            "sinh acts on the singular values of W, and most rotations of the instances change these values"
+        )
         return Verdict(False, reason, rotations(*pair_of(self.factors, d)))

@@ -67,10 +67,10 @@ class Torch(Update, frozen=True, tag="torch"):
 
     `options` are the keyword arguments of the class, except for the rate. The rate is `lr`; its default is
     the same for all classes. The optimizer receives parameters in the shapes of torch layers: weights h × d
-    and biases h, for h outputs and d inputs. If the optimizer is element-wise, one object moves all nets
-    together. Otherwise, each net has a separate object, and random numbers are the same for all nets.
-    Optimizers that move only matrices, such as Muon, do not change biases. Source: the
-    documentation of torch.optim, and of pytorch-optimizer.
+    and biases h, for h outputs and d inputs. The program trains several nets side by side, such as replicas.
+    If the optimizer is element-wise, one object moves all nets of equal rates. Otherwise, each net has a
+    separate object, and random numbers are the same for all nets. Optimizers that move only matrices, such as
+    Muon, do not change biases. Source: the documentation of torch.optim, and of pytorch-optimizer.
     """
 
     name: Annotated[
@@ -221,7 +221,7 @@ class Torch(Update, frozen=True, tag="torch"):
         if self._optimizer_entry == "torch.SGD":
             return Verdict(True, "steps are sums of gradients and of weights, with one rate for all entries")
         if self._optimizer_entry in BY_COORDINATE and not (single and matrix.structure().entries_are_signs):
-            reason = "every weight has a separate rate, which distinguishes features"
+            reason = "every weight has a separate rate, so steps depend on the coordinate axes"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         reason = f"it is not known whether steps of {self.name} rotate with the instances"
         return Verdict(False, reason, undecided=True)
@@ -308,7 +308,10 @@ class OptimizerGroup:
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set_changed_rates(self, rates: NetRates) -> None:
-        """Set only rates that changed since the last step, because optimizers may adapt the others."""
+        """Pass those rates to the optimizer that differ from the rates of the last step.
+
+        Equal rates are not passed again, because the optimizer may have adapted them itself.
+        """
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
             layer = layers[group["params"][0]]

@@ -86,7 +86,10 @@ OWN_TABLE_STORY = (
     "inductive bias the table rewards."
 )
 
-NEW_STORY = "Every part can be exchanged afterwards, in the first row of the screen and in the set-up."
+NEW_STORY = (
+    "Afterwards, you can exchange the problem, the learners and the protocol, in the first row of the screen "
+    "or in the set-up."
+)
 
 PresetGroup = tuple[str, Sequence[PresetEntry]]
 """Heading of a group in the list of presets, and the entries below the heading."""

@@ -192,7 +192,6 @@ def _heat_map_style(ink: str, ground: str) -> Style:
 
 
 def _tenths_digit(character: str, ink: str, ground: str) -> str:
-    """Return a digit for a step of the colour scale, from 0 to 9, and `character` for other colours."""
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 
@@ -235,7 +234,7 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
 
 
 def _stop_list(path: Talk) -> Text:
-    about = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
+    about = f"{len(path.stops)} presets. For each: predict the result, run it, read the explanation."
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
         text.append(f"\n{number}. {stop.preset}\n", "bold").append(f"{stop.predict}\n")

@@ -51,7 +51,8 @@ class TableChoices:
     def read(self) -> Table | EncodedTable:
         """Read the table. If labels are in a column of it, also encode words, dates and missing cells.
 
-        Raises: BadInput, which names the wrong setting, such as data.header, or data.encode without skrub.
+        Raises: BadInput with the wrong setting, such as data.header. If the table needs skrub, which is not
+        installed, the setting is data.encode.
         """
         request = table.Request(self.path, self.settings, self.label)
         return table.read(request, DATA) if self.label is None else read_encoded(request, DATA)
@@ -151,8 +152,8 @@ def document(choices: TableChoices, rows: Table | EncodedTable) -> Raw:
         "title": f"{label} of {name}",
         "story": (
             "The learners train on a part of the rows. Loss and error are measured on the other rows, which "
-            "are held out. Each replica holds out different rows. Predicting the mean label has square loss "
-            "1. The panel “why?” says which bounds apply to the selected learner."
+            "are held out. Each repetition (replica) holds out different rows. Predicting the mean label has "
+            "square loss 1. The panel “why?” says which bounds apply to the selected learner."
         ),
         "problem": {
             "matrix": {key: setting for key, setting in matrix.items() if setting is not None},

@@ -66,7 +66,7 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a theory line and the idea of its proof, one paragraph a line."""
+    """Return the conditions of a theory line and the idea of its proof, without line breaks in paragraphs."""
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))
@@ -75,13 +75,15 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    A lower bound that does not apply to the learner is called "the line to beat". The learner's loss may fall
-    below this bound.
+    A lower bound that does not apply to the learner is called "a bound that the learner may beat". The
+    learner's loss may fall below this bound.
     """
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)
     finding = line.on_learners[learner_name]
     if finding.holds:
         return Standing("applies", "green", line.on_problem.reason)
-    words = "the line to beat" if line.statement.direction in FROM_BELOW else "does not apply"
+    words = (
+        "a bound that the learner may beat" if line.statement.direction in FROM_BELOW else "does not apply"
+    )
     return Standing(words, "yellow", finding.reason)

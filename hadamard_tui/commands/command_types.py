@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 import typer
@@ -77,7 +77,24 @@ class SubjectGroup(_PlainHelp, TyperGroup):
 
 
 class CommandGroup(SubjectGroup):
-    """Group of all commands. If a user types a preset in place of a command, the error says how to run it."""
+    """Group of all commands. The commands are created when a command is first looked up.
+
+    If a user types a preset in place of a command, the error says how to run it.
+    """
+
+    make_commands: Callable[[], MutableMapping[str, Any]]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        self._create_commands()
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._create_commands()
+        return super().list_commands(ctx)
+
+    def _create_commands(self) -> None:
+        if not self.commands:
+            self.commands = self.make_commands()
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:

@@ -60,10 +60,11 @@ def diagnose_table(
         Literal[".", ","] | None, typer.Option("--decimal", metavar="SIGN", help='Decimal sign: "." or ",".')
     ] = None,
     array: Annotated[
-        str | None, typer.Option("--array", metavar="NAME", help="Array of an .npz file that has several.")
+        str | None,
+        typer.Option("--array", metavar="NAME", help="Array to read from an .npz file of several arrays."),
     ] = None,
     judged_only: Annotated[
-        bool, flag("--quick", help="Measure only the two pairs of learners that decide the answer.")
+        bool, flag("--quick", help="Measure only the learners that decide the diagnosis: L1, L2, trees, RBF.")
     ] = False,
     splits: Annotated[int, typer.Option(min=2, max=100, help="Number of random splits.")] = 12,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the splits.")] = 0,

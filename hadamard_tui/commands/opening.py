@@ -44,7 +44,8 @@ def open_demo(
 
     At each stop, a path asks for a prediction, runs a preset, and explains the result. The key B changes the
     set-up so that the theorem of the stop no longer applies. Page down or > goes to the next stop, page up or
-    < to the previous one. The full stop key blanks the screen. Backspace undoes your own changes of the stop.
+    < to the previous one. The full stop key blanks the screen. Backspace shows the preset of the stop again,
+    without changes.
     """
     if not stops and not script and sheet is None:
         from hadamard_tui.headless import console, listing
@@ -68,7 +69,9 @@ def open_demo(
 def watch_run(
     run: Annotated[
         str,
-        typer.Argument(metavar="RUN", help="@last, @NAME, or the file of a run, which may be a copy."),
+        typer.Argument(
+            metavar="RUN", help="A run: @last, @NAME, the file of the run, or a copy of this file."
+        ),
     ] = "@last",
     theme: Theme = None,
     ascii_only: Ascii = False,
@@ -116,7 +119,8 @@ def serve_app(
 
     if outside.requested:
         raise BadInput(
-            "--parts", "serve runs only the program's own parts, because other people can use the app"
+            "--parts",
+            "serve loads no parts from files, because other people can use the app; leave --parts out",
         )
     outside.only_requested()
     if preset is not None:

@@ -31,7 +31,7 @@ def print_config(
         raise BadInput(
             "config", "give --path or --default; hadamard-tui config --default > FILE writes a template"
         )
-    with files.faults("config --path", "this path is unknown"):
+    with files.faults("config --path", "the path of the configuration file is unknown"):
         text = str(config.path()) if path else config.default_text()
     echo(text, nl=path)
 

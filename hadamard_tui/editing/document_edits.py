@@ -91,18 +91,18 @@ def add_picture(raw: Raw, clock: str) -> None:
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture, also where another picture draws it as its background.
+    """Remove a picture. Pictures that draw the removed picture as their background lose that background.
 
     A claim that names no picture is about the first picture. If the first picture is removed, such a claim
-    gets the name of this picture, or "the first one" if the picture has no name. Without this name, the claim
-    would become a claim about the next picture.
+    gets the name of this picture, or "the removed picture" if the picture has no name. Without this name, the
+    claim would become a claim about the next picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:
         if picture.get("beneath") is not None and picture["beneath"] == gone.get("name"):
             picture["beneath"] = None
     if number == 0 and raw["pictures"]:
-        picture_name = gone.get("name") or "the first one"
+        picture_name = gone.get("name") or "the removed picture"
         for claim in raw["claims"]:
             if claim.get("picture") is None:
                 claim["picture"] = picture_name

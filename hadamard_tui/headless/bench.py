@@ -80,8 +80,9 @@ def table(timings: list[Timed]) -> Table:
         shown.add_row(job.name, job.text, backend, *seconds, reference, ratio)
     versions = f"torch {torch.__version__}, numba {version('numba')}"
     shown.caption = (
-        f"here: {platform.machine()}, {os.cpu_count()} cores, {versions}\n"
-        "ratio: CPU seconds here over those of the reference machine in docs/explanation/performance.md"
+        f"This machine: {platform.machine()}, {os.cpu_count()} cores, {versions}.\n"
+        "Ratio: CPU seconds of this machine, divided by those of the reference machine. "
+        "docs/explanation/performance.md describes the reference machine."
     )
     return shown
 

@@ -90,7 +90,7 @@ def talks_table() -> Table:
     from hadamard_tui.tours import paths, talks
 
     table = _table_with_columns("name", "subject, and presets")
-    headings = {True: "Guided paths: predict, run, understand, break", False: "Talks and tours"}
+    headings = {True: "Guided paths: predict, run, understand", False: "Talks and tours"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
         for talk_name, talk in talks().items():
@@ -173,6 +173,6 @@ def _further_lines(member: type[Part]) -> list[str | Text]:
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
-        return [f"expensive: if there are many evaluation points, measured only at some ({cost})"]
+        return [f"Expensive: each value needs {cost}. Of many evaluation points, only some have a value."]
     line: Any = member
     return [head(statement(line()))] if hasattr(member, "formula") else []

@@ -83,9 +83,9 @@ This number is large enough for Student's t-test to decide.
 """
 
 TWINS = {
-    "updates": "(rule, w, gradients): weights after steps along the gradients [T, d] from w [d]",
-    "architectures": "(net, tensors, X): predictions [n] for instances X [n, d]",
-    "solvers": "(solver, X, y, rows): predictions for rows after examples X [k, d] and y [k]",
+    "updates": "(rule, w, gradients): weights after T steps from the weights w [d] along gradients [T, d]",
+    "architectures": "(net, tensors, X): predictions [n] for n instances X [n, d]",
+    "solvers": "(solver, X, y, rows): predictions for `rows` after k instances X [k, d] with labels y [k]",
     "losses": "(loss, prediction, label): loss of a prediction",
 }
 """Arguments and results of naive twins, by family of parts."""
@@ -140,7 +140,7 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
     yield Check(
         "defaults",
         is_equal,
-        "written and read again, the part is the same" if is_equal else f"it writes {written}",
+        "the part equals a copy that was written and read" if is_equal else f"a copy differs: {written}",
     )
     yield from _guarded_check("twin", lambda: _check_naive_twin(family, part, twin))
     yield from _checks_of_runs(family, part)
@@ -151,7 +151,7 @@ def _check_optimizer(name: str) -> Iterator[Check]:
     try:
         part = catalogue.make("updates", "torch", name=name)
     except msgspec.ValidationError as error:
-        yield Check("defaults", False, f"it cannot be made with its defaults: {error}")
+        yield Check("defaults", False, f"the optimizer cannot be made with default hyperparameters: {error}")
         return
     yield from _checks_of_runs("updates", part)
 
@@ -176,21 +176,23 @@ def _check_panel_content(panel: Panel) -> Check:
     raw = _experiment_document("panels", {}, PROBLEMS[0])
     experiment, trace = _experiment_and_trace({**raw, "learners": list(COMPARED)})
     if (lack := panel.lacks(experiment)) is not None:
-        return Check("show", None, f"it has no content for a small run: {lack.reason}")
+        return Check("show", None, f"the panel has no content for a small run: {lack.reason}")
     for curve in trace.curves:
         for place in (0, N / 2, N):
             content = panel.show(PanelContext(experiment, trace, curve, N, place, ChartOptions()))
             if not isinstance(content, (Plot, HeatMap, Nets, Text)):
-                words = f"it returns {type(content).__name__}, not Plot, HeatMap, Nets or Text"
+                words = f"the panel returns {type(content).__name__}, not Plot, HeatMap, Nets or Text"
                 return Check("show", False, words)
-    return Check("show", True, f"it shows each of {len(trace.curves)} learners at three places of a run")
+    return Check(
+        "show", True, f"the panel shows each of {len(trace.curves)} learners at three places of a run"
+    )
 
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
     try:
         setup = _small_experiment(family, msgspec.to_builtins(part))
     except BadInput as error:
-        yield Check("run", False, f"no small experiment accepts it: {error}")
+        yield Check("run", False, f"no small experiment accepts the part: {error}")
         return
     yield from _guarded_check("run", lambda: _check_run(setup, part))
     yield from _guarded_check("seeds", lambda: _check_seeds(setup))
@@ -210,16 +212,16 @@ def _guarded_check(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
         yield check()
     except Exception as error:
         reason = reason_of(error)
-        yield Check(subject, False, f"it raises {type(error).__name__}: {reason}")
+        yield Check(subject, False, f"the check raises {type(error).__name__}: {reason}")
 
 
 def _check_docstring(member: type[Part]) -> Check:
     summary = summary_of(member)
     is_inherited = docstring(member) == docstring(member.__base__)
     if is_inherited or not summary.endswith(".") or len(summary.split()) < 2:
-        return Check("docstring", False, "its first line must be a sentence that ends with a full stop")
+        return Check("docstring", False, "the first line must be a sentence that ends with a full stop")
     if "Source:" not in docstring(member):
-        return Check("docstring", False, "it must name its source, as in Source: Polyak 1964.")
+        return Check("docstring", False, "the docstring must name a source, as in Source: Polyak 1964.")
     return Check("docstring", True, summary)
 
 
@@ -228,7 +230,7 @@ def _small_experiment(family: str, part: Raw) -> Raw:
 
     Raises: BadInput if the part accepts none of them.
     """
-    refusal = BadInput("", "there is no problem")
+    refusal = BadInput("", "no problem for the check is listed")
     for problem in PROBLEMS:
         raw = _experiment_document(family, part, problem)
         try:
@@ -294,7 +296,7 @@ def _check_run(raw: Raw, part: Part) -> Check:
     if isinstance(part, Line):
         holds, reason = part.holds(experiment)
         state = "holds" if holds else "does not hold"
-        return Check("run", True, f"the line {state} on {_problem_with_shape(experiment)}: {reason}")
+        return Check("run", True, f"the theory line {state} on {_problem_with_shape(experiment)}: {reason}")
     words = f"the loss on {_problem_with_shape(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"
     return Check("run", True, words)
 
@@ -326,7 +328,7 @@ def _check_batch(raw: Raw) -> Check:
     return Check(
         "batch",
         deviation < NEAR,
-        f"losses of {REPLICAS} replicas, trained together and one by one, deviate by {deviation:.1g}",
+        f"{REPLICAS} replicas, trained together or one by one, have losses that differ by {deviation:.1g}",
     )
 
 
@@ -349,14 +351,14 @@ def _check_rates(raw: Raw) -> Check:
     return Check(
         "rates",
         deviation < NEAR,
-        f"losses with two rates in one run and in two runs deviate by {deviation:.1g}",
+        f"two rates, in one run or in separate runs, have losses that differ by {deviation:.1g}",
     )
 
 
 def _check_float32(raw: Raw, family: str, part: Any) -> Check:
     if family in ("updates", "solvers") and not part.structure().continuous:
         return Check(
-            "float32", None, "its results can jump (continuous = False), so rounding errors can change a run"
+            "float32", None, "results can jump (continuous = False), so rounding errors can change a run"
         )
     double, single = (
         _measures_of_curve(_experiment_and_trace(raw, dtype=dtype)[1])["loss"]
@@ -364,7 +366,7 @@ def _check_float32(raw: Raw, family: str, part: Any) -> Check:
     )
     deviation = _relative_deviation(double, single)
     return Check(
-        "float32", deviation < NEAR_SINGLE, f"losses in float32 and float64 deviate by {deviation:.1g}"
+        "float32", deviation < NEAR_SINGLE, f"losses in float32 and in float64 differ by {deviation:.1g}"
     )
 
 
@@ -395,7 +397,7 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
     """
     sides = SIDES.get(line.structure().direction)
     if sides is None:
-        words = f"a line of direction {line.structure().direction} does not constrain a single run"
+        words = f"theory lines of the direction {line.structure().direction} do not limit a single run"
         return Check("measurement", None, words)
     picture = {"x": "k", "measure": line.measure}
     experiment, trace = _experiment_and_trace(
@@ -413,7 +415,9 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
         for direction in sides
     }
     if not outcomes:
-        return Check("measurement", None, f"it applies to no learner on {_problem_with_shape(experiment)}")
+        return Check(
+            "measurement", None, f"the theory line applies to no learner on {_problem_with_shape(experiment)}"
+        )
     broken = {name: outcome for name, outcome in outcomes.items() if outcome.holds is False}
     judged = [*broken.items(), *outcomes.items()][0]
     words = f"{judged[0]} bound {judged[1].word[2:]}: {judged[1].detail}"
@@ -422,13 +426,19 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
 
 def _check_naive_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
     if family not in TWINS:
-        return Check("twin", None, f"parts of the family {family} have no naive twins")
+        return Check("twin", None, f"parts of the family {family} are not compared with a simple function")
     if twin is None:
         name = f"naive_{part.kind.replace('-', '_')}"
-        return Check("twin", None, f"the file has no naive twin; define {name}{TWINS[family]}")
+        return Check(
+            "twin", None, f"to compare the part with a simple function, define {name}{TWINS[family]}"
+        )
     ours, naive = _PAIRS[family](part, twin)
     deviation = _relative_deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
-    return Check("twin", deviation < NEAR, f"the part and its naive twin deviate by {deviation:.1g}")
+    return Check(
+        "twin",
+        deviation < NEAR,
+        f"the part and the simple function {twin.__name__} differ by {deviation:.1g}",
+    )
 
 
 Pair = tuple[Any, Any]
@@ -483,7 +493,7 @@ def _check_random_hyperparameters(family: str, member: type[Part]) -> Check:
     described = msgspec.inspect.type_info(member)
     assert isinstance(described, msgspec.inspect.StructType), "a part is a Struct"
     if not described.fields:
-        return Check("fuzz", None, "it has no hyperparameters")
+        return Check("fuzz", None, "the part has no hyperparameters")
     for _ in range(DRAWS):
         fields = {field.encode_name: _random_setting(field.type, rng) for field in described.fields}
         settings = {name: setting for name, setting in fields.items() if setting is not None}
@@ -494,9 +504,11 @@ def _check_random_hyperparameters(family: str, member: type[Part]) -> Check:
             refused += 1
         except Exception as error:
             reason = reason_of(error)
-            return Check("fuzz", False, f"with {settings} it raises {type(error).__name__}: {reason}")
+            return Check("fuzz", False, f"a run with {settings} raises {type(error).__name__}: {reason}")
     return Check(
-        "fuzz", True if ran else None, f"{ran} of {DRAWS} random settings run, and {refused} are refused"
+        "fuzz",
+        True if ran else None,
+        f"of {DRAWS} random settings, {ran} run without errors and {refused} are refused",
     )
 
 

@@ -44,9 +44,9 @@ _ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
 
 FOOTNOTE = (
     f"Learner: a linear neuron that starts at 0, d = {D}, {STEPS} steps on the first k examples. "
-    f"Rate: the best of {len(RATES)} rates from {RATES[0]:g} to {RATES[-1]:g} that fit these examples. "
-    "Bound: no rotation-invariant learner has a mean loss below 1 − k/d. “On” it: within three standard "
-    "errors."
+    f"Rate η: of {len(RATES)} rates from {RATES[0]:g} to {RATES[-1]:g}, the best that fits these examples. "
+    "Bound: no rotation-invariant learner has a mean loss below 1 − k/d. “On”: the loss differs from the "
+    "bound by at most three standard errors."
 )
 
 
@@ -108,7 +108,7 @@ def _symmetry_table(judged: RuleJudgement) -> Table:
         table.add_column(heading)
     for symmetry in judged.symmetries:
         word = Text(f"{SIGNS[symmetry.word]} {symmetry.word}", STYLES[symmetry.word])
-        change = f"{symmetry.change:.1g} of their movement"
+        change = f"{symmetry.change:.1g} of their change in training"
         table.add_row(symmetry.group, word, change, f"{symmetry.by_rounding:.1g}")
     return table
 

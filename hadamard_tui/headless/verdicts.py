@@ -69,7 +69,7 @@ def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
         for reason in judged.reasons if judged.verdict.invariant is False else ():
             grid.add_row("bound, for", reason)
         if not judged.bounds:
-            grid.add_row("bounds", "none applies to this learner here")
+            grid.add_row("bounds", "no bound applies to this learner")
         parts += [Text(judged.learner, "bold"), grid]
     return Group(*parts)
 

@@ -46,7 +46,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         y_label="weights of",
         z_label="weight",
         title=f"Weights of every learner, {context.trace.x_label} = {at:g}",
-        missing="not linear in the instance" + (", or weights that the cache lacks" if lacking else ""),
+        missing="not linear in the instance" + (", or weights are not cached" if lacking else ""),
         y_names=names,
         z_limits=weight_limits(z),
         y_down=True,

@@ -34,7 +34,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 PANEL = Panel(
     "rank",
-    "the rank of every learner's weights across targets, and its maximum",
+    "for each learner, the rank of the matrix of all targets' weights, and the largest possible rank",
     show,
     place=70,
     lacks=partial(lacks, measure="rank"),

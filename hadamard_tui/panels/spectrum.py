@@ -91,10 +91,10 @@ def _shared_curve(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int 
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
-    at = "" if now is None else f": {values[now, 0]:.4g}"
-    line_name = f"{count}{counts.max()} equal singular values of {values.shape[1]}, the others are 0{at}"
-    if counts.min() == values.shape[1]:
-        line_name = f"{values.shape[1]} equal singular values{at}"
+    is_whole = counts.min() == values.shape[1]
+    number = f"all {counts.max()}" if is_whole else f"{count}{counts.max()} of {values.shape[1]}"
+    words = "are equal" if now is None else f"= {values[now, 0]:.4g}"
+    line_name = f"{number} singular values {words}{'' if is_whole else ', the others = 0'}"
     return Series(line_name, x, np.where(rank > 0, values[:, 0], np.nan), tint, mark="1")
 
 

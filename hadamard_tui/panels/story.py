@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from engine.pictures.bounds import strongest_bound
-from hadamard_tui.charts.line_heads import head, meaning, standing
+from hadamard_tui.charts.line_heads import head, meaning
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
 
@@ -62,14 +62,15 @@ def theorem(context: PanelContext) -> Text:
     if strongest is None:
         return Text(f"No theorem here bounds the loss of {learner_name} from below.\n")
     bound = next(line for line in context.trace.lines if line.kind == strongest.kind)
-    stands, why = (
-        standing(bound, learner_name),
-        bound.on_learners[learner_name].reason.removeprefix(f"{learner_name} is "),
-    )
-    applies = "applies" if bound.on_learners[learner_name].holds else "does not apply"
-    beat = "" if bound.on_learners[learner_name].holds else f", so it is {stands.words}"
+    finding = bound.on_learners[learner_name]
+    why = finding.reason.removeprefix(f"{learner_name} is ")
+    applies = "applies" if finding.holds else "does not apply"
+    beat = "" if finding.holds else f", so {learner_name} may beat this bound"
     says = f"\n{meaning(bound.kind)}\n"
-    condition = f"It holds here: {bound.on_problem.reason}. It {applies} to {learner_name}{beat}: {why}.\n"
+    condition = (
+        f"The bound holds here: {bound.on_problem.reason}. "
+        f"The bound {applies} to {learner_name}{beat}: {why}.\n"
+    )
     return head(bound.statement).append(f"{says}{condition}")
 
 

@@ -41,10 +41,11 @@ SHADES = "·░▒▓█"
 
 
 def new_row(context: PanelContext) -> Text | None:
-    """Return a drawing of the first matrix row that is not seen yet, and of the rows before it.
+    """Return a drawing of the next matrix row that learners see, and of the rows before it.
 
-    After the last example, the last row is drawn as the new one. Before the first example, the result is
-    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
+    The next row is the first row after the examples seen at the playhead. After the last example, it is the
+    last row. Before the first example, the result is None. The result is also None if the clock of the run
+    does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -93,7 +94,7 @@ def _drawn_matrix(
     shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
     text = Text.assemble(
         "\n",
-        (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
+        (f"Row {numbers[-1]} of the instances is new; the learners have seen the rows above", "bold"),
         (f" ({shown}; {SHADES[-1]} is {_number_text(high)}, {SHADES[0]} is {_number_text(low)})\n", "dim"),
     )
     heading = (
@@ -128,7 +129,7 @@ def show(context: PanelContext) -> Text:
         )
     )
     if words := backends()[curve.backends[-1]].words:
-        how = f"It is computed {words} ({curve.backend})"
+        how = f"The curve is computed {words} ({curve.backend})"
         text.append(f"{how}; the backend “dense” uses the matrix itself.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)
@@ -160,7 +161,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return the statement of a theory line, and whether and why the line applies to a learner.
 
     `reason` is the reason of the learner's verdict, which the panel states above the theory lines. To avoid
-    repetition, a reason of the theory line that ends with the text `reason` is omitted.
+    repetition, the reason why a line applies is omitted if it ends with `reason`.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "
@@ -184,7 +185,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 def _grid_text(curve: Curve) -> Text:
     text = Text.assemble(
-        ("Rates tried", "bold"), ", compared by the mean of the whole curve (oracle-tuned)\n"
+        ("Rates tried", "bold"), ". The best rate has the least mean loss over the curve (oracle-tuned).\n"
     )
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate

@@ -39,7 +39,7 @@ def show(context: PanelContext) -> Plot | Text:
         for segment in Pen(unseen).draw(curve)
     ]
     highest = twice_the_start(context.loss.view)
-    title, smoothed = "Loss over the examples seen", smoothing(context.loss)
+    title, smoothed = "Mean loss on the examples seen so far", smoothing(context.loss)
     return plot(context, title, "train loss", series, highest=highest, smoothed=smoothed)
 
 

@@ -40,7 +40,7 @@ def _learner_text(context: PanelContext, curve: Curve) -> Text:
         text.append(f"  {bound.called}  ", "dim").append_text(_distance_from_bound(context, drawn, bound))
         if (respect := respects.get(bound.kind)) is not None:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
-            text.append(f" by the whole curve: {respect.detail}")
+            text.append(f", judged at all points of the curve: {respect.detail}")
         text.append("\n")
     if curve.verdict.invariant is False:
         kinds = {bound.kind for bound in bounds}
@@ -48,7 +48,7 @@ def _learner_text(context: PanelContext, curve: Curve) -> Text:
         for reason in dict.fromkeys(line.on_learners[curve.learner].reason for line in about):
             text.append("  bound, for ", "dim").append(f"{reason}\n")
     if not bounds:
-        text.append("  bounds     ", "dim").append("none applies to this learner here\n")
+        text.append("  bounds     ", "dim").append("no bound applies to this learner\n")
     return text
 
 
@@ -83,8 +83,8 @@ def _distance_from_bound(context: PanelContext, curve: CurveView, bound: LineVie
 
 PANEL = Panel(
     "invariance",
-    "is each learner rotation invariant: do its predictions stay the same when all instances are rotated? "
-    "What its structure says, what is measured, and its bounds",
+    "whether each learner is rotation invariant, that is, predicts the same if all instances are rotated: "
+    "by structure and by measurement, and which bounds apply",
     show,
     place=30,
 )

@@ -24,7 +24,9 @@ def costs(experiment: Experiment) -> list[str]:
     for measure in (*named, *experiment.run.measures):
         if cost := measure.schedule().expensive:
             by_cost.setdefault(cost, {})[measure.kind] = None
-    measures = [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
+    measures = [
+        f"Expensive: {listed(list(kinds))}. Each value needs {cost}." for cost, kinds in by_cost.items()
+    ]
     return [*measures, *_warnings_of_refits(experiment)]
 
 

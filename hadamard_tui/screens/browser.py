@@ -191,7 +191,9 @@ class NewExperiment(Framed[dict[str, Any] | None]):
             yield Static(Text("2. Learner", "bold"))
             yield Lines(id="learner-lines", compact=True)
             yield Static(
-                Text(f"Afterwards, {key('recipe')} and {key('setup')} change every part.", "dim"),
+                Text(
+                    f"Then {key('recipe')} and {key('setup')} change problem, learners and protocol.", "dim"
+                ),
                 markup=False,
             )
 

@@ -43,7 +43,10 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Source of actions for the command palette, found by letters of names or words of help texts."""
+    """Source of actions for the command palette.
+
+    A query matches letters of an action's name, or words of the action's help text.
+    """
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -53,15 +56,19 @@ class ActionProvider(SystemCommandsProvider):
 
 
 class PresetProvider(Provider):
-    """Source of presets for the command palette, found by name, title, story, learners and papers."""
+    """Source of presets for the command palette, found by name, title, story, learners and papers.
 
-    _entries: tuple[PresetEntry, ...] = ()
+    Searches wait until the index is read, which takes a second. Each typed character cancels the search
+    before it. The reading goes on, because all later searches need the index.
+    """
+
+    _reading: asyncio.Future[tuple[PresetEntry, ...]]
 
     async def startup(self) -> None:
-        self._entries = await asyncio.to_thread(index)
+        self._reading = asyncio.ensure_future(asyncio.to_thread(index))
 
     async def search(self, query: str) -> Hits:
-        for entry in self._entries:
+        for entry in await asyncio.shield(self._reading):
             words = " ".join((entry.name, entry.title, entry.story, *entry.learners))
             if score := _match_score(query, entry.name, words, entry.source):
                 choose = partial(_finder_app(self).choose_preset, entry.name)

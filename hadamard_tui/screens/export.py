@@ -194,7 +194,7 @@ def _file_kinds() -> Iterator[Static]:
             missing[kind.library] = remedy
     yield Static(table)
     for library, remedy in missing.items():
-        yield Static(f"\ndimmed kinds need {library}: {remedy}", markup=False, classes="missing")
+        yield Static(f"\nDimmed file types need {library}: {remedy}", markup=False, classes="missing")
 
 
 def here() -> str:

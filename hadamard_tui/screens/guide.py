@@ -88,7 +88,9 @@ class Guide:
 
     async def break_stop(self) -> None:
         if (change := self.tour.stop.breaks) is None:
-            self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
+            self._laboratory.notify(
+                "For this preset, the talk names no change that makes the theorem inapplicable."
+            )
             return
         self._is_broken = True
         document = broken(self.tour.stop, change)
@@ -117,7 +119,7 @@ class Guide:
             return "predict", stop.predict if session is not None else f"{stop.predict} {keys}"
         words = stop.line or experiment.story
         if stop.breaks is not None:
-            words = f"{words} Key {key('break_stop')} breaks the theorem."
+            words = f"{words} Key {key('break_stop')} makes the theorem inapplicable."
         return "why" if stop.predict else "", words
 
     def _record_score(self, session: Session) -> None:

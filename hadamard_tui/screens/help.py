@@ -61,10 +61,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What are the dashed lines?",
-            "They are theory lines. A lower bound binds some learners: on average, their loss cannot stay "
-            "below it. The curves of bound learners have long dashes, and the shaded region is excluded for "
-            "the learners that the bound binds. The other curves may enter it. Dotted lines are conjectures. "
-            "In the table, a bound in parentheses does not bind the learner, which may thus fall below it. "
+            "They are theory lines. A lower bound applies to some learners: on average, their loss cannot "
+            "stay below this bound. The curves of these learners have long dashes, and they cannot stay in "
+            "the shaded region. Curves of other learners can. Dotted lines are conjectures. "
+            "In the table, a bound in parentheses does not apply to the learner, whose loss may be lower. "
             "The ratio is loss / bound.",
         ),
         (
@@ -77,9 +77,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "Why does one learner follow the bound while another falls below it?",
-            f"`{key('next_learner')}` selects a learner. `{panel_key('why')}` shows which theorem binds it, "
-            f"or why none does. `{panel_key('invariance')}` measures whether its predictions change when the "
-            f"features are rotated. `{panel_key('story')}` shows what the preset is about.",
+            f"`{key('next_learner')}` selects a learner. `{panel_key('why')}` shows which theorem "
+            f"applies to this learner, or why none does. `{panel_key('invariance')}` measures whether the "
+            f"learner's predictions change when the features are rotated. `{panel_key('story')}` shows what "
+            "the preset is about.",
         ),
         (
             "What else can I look at?",
@@ -92,10 +93,11 @@ def questions() -> tuple[tuple[str, str], ...]:
             "What do the other charts show?",
             "The x-axis of a run shows examples, steps or time. A sweep axis, such as d, runs the set-up "
             "once for each of its values. A chart along the axis then has one point per run. "
-            f"`{key('vary')}` makes a sweep axis from the number at the cursor; the headline states the law "
-            "by which the curves grow. With two sweep axes, the chart is a heat map of one learner, and the "
-            "bar beside it shows the value of each shade. A spectrum shows singular values, the largest "
-            f"first. `{key('next_picture')}` shows the next chart, if there is one.",
+            f"`{key('vary')}` makes a sweep axis from the number at the cursor. The headline above the chart "
+            "then states a law for the growth of the curves along this axis. With two sweep axes, the chart "
+            "is a heat map of one learner, and the bar beside it shows the value of each shade. A spectrum "
+            "shows singular values, the largest first. "
+            f"`{key('next_picture')}` shows the next chart, if there is one.",
         ),
         (
             "What do the words and signs mean?",
@@ -146,7 +148,7 @@ WHAT = (
 )
 
 
-WALK = "Or follow a guided path: predict, run, read why, and break the theorem"
+WALK = "Or follow a guided path: predict each result, run it, and read why it is so"
 
 
 class Welcome(Framed[str | None]):
@@ -222,7 +224,7 @@ class PartPage(Framed[str | None]):
             sections = self._cited_sections()
             closes = f"{key('close')} closes"
             page.border_subtitle = (
-                f"{key('choose')} opens the line · {closes}" if shown or sections else closes
+                f"{key('choose')} opens the entry · {closes}" if shown or sections else closes
             )
             yield Static(about(self._family, self._kind))
             if sections:

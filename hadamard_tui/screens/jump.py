@@ -101,7 +101,9 @@ class Jump(Modal[Place | None]):
         self.spots = spots(page)
 
     def compose(self) -> ComposeResult:
-        yield Static("Jump: press the key of a target to go there, esc to stay", id="hint", markup=False)
+        yield Static(
+            "Jump: press the letter of a field or panel to go there, esc to stay", id="hint", markup=False
+        )
 
     def on_mount(self) -> None:
         self._page.screen_layout_refresh_signal.subscribe(self, self._update_spots)

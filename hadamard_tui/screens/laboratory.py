@@ -466,6 +466,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             return None
         from hadamard_tui.tours import onward
 
+        has_story = bool(session.experiment.story)  # a changed preset has none, and other numbers
+        further = onward(session.preset, key("break_stop")) if has_story else ()
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(
             session.sweep.experiment, outcomes, session.point.results, session.left_out, session.guesses
@@ -481,7 +483,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
-            (*_advice_to_sweep(session.experiment), *onward(session.preset, key("break_stop"))),
+            (*_advice_to_sweep(session.experiment), *further),
         )
 
     def show_set_up(self) -> None:
@@ -545,8 +547,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
         A run that goes on is not replaced, because the list of runs does not contain it yet. No run is
-        replaced while a run is pinned. If a stop asks a question about the next run, an empty chart replaces
-        the run.
+        replaced while a run is pinned. If a tour asks a question before the next run, an empty chart replaces
+        the run on the screen.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         has_successor = self.asks_first or self.stored_beside(None) is not None

@@ -274,7 +274,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         label = self._chosen_label if is_possible else probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
         if first.has_labels:
-            names = [("the first value in every line", "")]
+            names = [("first value of each line", "")]
         choice = self.query_one("#label", Choice)
         with self.prevent(Choice.Changed):
             choice.offer(names, "" if label is None else str(label))

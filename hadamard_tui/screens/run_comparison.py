@@ -124,7 +124,7 @@ class RunComparison(RunControl):
     def say_what_is_pinned(self) -> None:
         if names := ", ".join(run.name for run in self.runs.pinned):
             unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
-            self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
+            self.notify(f"The chart also shows the pinned runs: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
         """Switch between the curves of the run and their differences from the last pinned run.

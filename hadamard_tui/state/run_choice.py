@@ -32,7 +32,7 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     for word in words:
         selected = [run for run in selected if _word_fits_run(word, run, runs)]
         if not selected:
-            raise BadInput(word, f"no stored run fits; give {HOW}. The command runs list shows all")
+            raise BadInput(word, f"no stored run matches; give {HOW}. `runs list` shows all stored runs")
     return selected
 
 

@@ -38,7 +38,7 @@ def needed_store() -> Store:
     if (runs := store()) is None:
         raise BadInput(
             "kept_points_mb",
-            "the value 0 turns the store of runs off; config --path names the file that sets it",
+            "0 in the configuration file turns the store of runs off; `config --path` names this file",
         )
     return runs
 
@@ -66,8 +66,9 @@ def removed_in_words(removed: list[StoredRun]) -> str:
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (
-        f"To make room in the store, {count} ({size:.3g} MB) had to be removed; kept_points_mb in the "
-        "configuration file sets the size of the store, and the command runs pin keeps a run."
+        f"To make room in the store of runs, the program removed {count} ({size:.3g} MB). In the "
+        "configuration file, `kept_points_mb` sets the size of the store. "
+        "The command `runs pin` protects a run."
     )
 
 

@@ -138,14 +138,18 @@ class ItemKind(msgspec.Struct, frozen=True):
     def with_article(self) -> str:
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.with_article.capitalize()} {self.about}"
+
 
 KINDS = {
-    "axes": ItemKind("axis", "runs the experiment for each of its values", axis_line, axis_form),
+    "axes": ItemKind("axis", "runs the experiment once for each value of a field", axis_line, axis_form),
     "pictures": ItemKind(
         "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
     ),
     "claims": ItemKind(
-        "claim", "is a statement about the curves, which every run checks", claim_line, claim_form
+        "claim", "states what the curves do, and every run checks the statement", claim_line, claim_form
     ),
 }
 """Kinds of items, by the key of their list in a preset file."""

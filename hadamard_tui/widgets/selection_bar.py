@@ -119,7 +119,7 @@ def _progress_forms(situation: Situation) -> list[list[Piece]]:
     if session is None:
         on_device = f"  {editable.experiment.run.device}", "dim"
         if pace != Pace():
-            hints = [f"  to be shown {pace.describe()}", f"  {pace.describe().removeprefix('at ')}"]
+            hints = [f"  the run will be shown {pace.describe()}", f"  {pace.describe().removeprefix('at ')}"]
         else:
             hints = ["" if editable.error is not None else f"  press {run} to run"]
         return [

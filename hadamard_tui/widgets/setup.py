@@ -191,7 +191,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _preset_choices(self) -> list[tuple[str, str]]:
         """Return the presets to choose from, as pairs of shown name and value.
 
-        If the set-up is not an unchanged preset, the first pair stands for the set-up itself.
+        If the set-up has no preset or differs from its preset, the first pair is for the set-up itself.
         """
         preset, shipped = self.editable.preset, presets.names()
         shown_name = (
@@ -388,7 +388,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         was_swept = self.editable.sweep_axis(edit.place) is not None
         self.editable.put(edit.place, edit.value)
         if was_swept:
-            self.notify(f"The sweep over this number ended; {key('undo')} outside the fields restores it.")
+            self.notify(
+                f"The sweep over this number ended. To restore it, leave the field and press {key('undo')}."
+            )
 
     def _step_number(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.

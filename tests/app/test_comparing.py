@@ -353,9 +353,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         opened_one = "The chart still shows hadamard-128; r runs kernels-128: No kernel"
         await until(pilot, lambda: opened_one in screen_text(app))
         messages = [note.message for note in app._notifications]
-        assert messages[-1].startswith(
-            "Pinned runs are drawn with this preset, too: run 1. In the list of runs"
-        )
+        assert messages[-1].startswith("The chart also shows the pinned runs: run 1. In the list of runs")
         await pilot.press("l")
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 

@@ -136,7 +136,7 @@ async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_comman
         await until(pilot, lambda: page.query(".missing"))
         [hint] = page.query(".missing").results(Static)
         assert str(hint.render()).strip() == (
-            f"dimmed kinds need resvg_py: {sys.executable} -m pip install resvg_py"
+            f"Dimmed file types need resvg_py: {sys.executable} -m pip install resvg_py"
         )
         looks = {word: look_of(app, word) for word in (".svg", ".json", ".png", ".gif")}
         assert looks[".svg"] == looks[".json"] != looks[".png"] == looks[".gif"]

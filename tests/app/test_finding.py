@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -89,8 +90,29 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
     hits = [hit for provider in (ActionProvider, PartProvider) async for hit in provider(screen).search(term)]
     hits_by_name = {str(hit.text): hit for hit in hits}
     assert hits_by_name["Tab: invariance"].score > BY_WORDS
-    assert "stay the same when all instances are rotated" in (hits_by_name["Tab: invariance"].help or "")
+    assert "predicts the same if all instances are rotated" in (hits_by_name["Tab: invariance"].help or "")
     assert hits_by_name["Theory: ri-signed"].score > BY_WORDS
+
+
+async def test_characters_typed_while_the_index_is_read_do_not_end_the_search(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    may_read = Event()
+
+    def read_late():
+        may_read.wait()
+        return index()
+
+    monkeypatch.setattr("hadamard_tui.screens.commands.index", read_late)
+    async with opened(app, WIDE) as pilot:
+        try:
+            await pilot.press("colon")
+            for character in "adaptive":
+                await pilot.press(character)
+                await pilot.pause(0.01)
+        finally:
+            may_read.set()
+        await until(pilot, lambda: "Preset: adaptive-128" in screen_text(app))
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)

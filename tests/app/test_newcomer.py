@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import threading
 
+import numpy as np
 import pytest
 from code_blocks import ROOT
 from rich.text import Text
 
+from engine.results.results import of_one
+from engine.results.views import view
+from engine.runtime.run import run
 from engine.spec import presets
+from engine.spec.experiment import of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.preset_list import PresetGroup, groups
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import panel_key
+from hadamard_tui.panels.instances import excerpt
 from hadamard_tui.screens.help import questions
 from hadamard_tui.tours import break_at
 from hadamard_tui.widgets.controls import NumberEntry
@@ -44,25 +50,41 @@ async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: Hadamar
 
 
 @pytest.mark.slow
-async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(app: HadamardApp):
+async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
+    app = HadamardApp(EditableExperiment.of("hadamard-128", ["run.device=cpu"]))
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         context, first_run = app.laboratory.context, session_of(app)
         assert context is not None
         first, *_ = context.onward
         assert first == "Next: ~ sweeps d over five values, and shows the scaling law in d."
-        assert any(words.startswith("Break it: B sets") for words in context.onward)
+        assert any(words.startswith("Make the theorem inapplicable: B sets") for words in context.onward)
         change = break_at("hadamard-128")
         assert change is not None
         await pilot.press("B")
         await until(pilot, lambda: session_of(app).experiment.claims[0].text == change.text)
         broken = session_of(app)
         await until(pilot, lambda: broken.over)
+        assert not any("learn" in words for words in app.laboratory.context.onward), "changed set-up"
         await pilot.press("u")
         await until(pilot, lambda: len(app.laboratory.editable.raw["learners"]) == 5)
         await until(pilot, lambda: session_of(app) is first_run)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: session_of(app) is broken)
+
+
+def test_the_story_explains_the_peak_by_the_row_that_makes_it():
+    experiment = presets.load("hadamard-128", ["run.device=cpu"])
+    all_rows = slice(0, experiment.problem.matrix.d)
+    rows = excerpt(experiment.problem.matrix, experiment.run.seed, all_rows, all_rows)
+    [equal_row] = np.flatnonzero((rows == rows[:, :1]).all(axis=1))
+    losses = view(of_run(experiment), of_one(experiment, run(experiment)))
+    for learner in ("EGU", "spindly"):
+        y = losses.curve(learner).y
+        assert int(np.argmax(np.diff(y))) == equal_row, "the loss rises most by this row"
+        assert y[equal_row + 1] > 3 * y[equal_row]
+    cause = f"after k = {equal_row + 1} comes from the one row whose entries are all equal"
+    assert cause in " ".join(experiment.story.split())
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
@@ -98,7 +120,7 @@ async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_column
 
 def test_help_says_for_whom_the_shaded_region_is_excluded():
     answers = dict(questions())
-    assert "excluded for the learners that the bound binds" in answers["What are the dashed lines?"]
+    assert "they cannot stay in the shaded region" in answers["What are the dashed lines?"]
 
 
 def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_law():
@@ -111,10 +133,10 @@ def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_
         if series["name"] in ("EGU", "spindly")
     ]
     assert firsts == [20, 20]
-    assert "first below a tenth grow like log d (here about 20)" in story
+    assert "first below a tenth grows like log d; here it is about 20" in story
     headlines = (ROOT / "docs" / "reference" / "headlines.md").read_text()
     assert "| hadamard-128 | EGU, EGU± and spindly stay below a tenth after 30 examples" in headlines
-    assert "stays below a tenth after 30" in story
+    assert "After 30 examples, their loss stays below a tenth" in story
 
 
 async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):

@@ -232,7 +232,7 @@ async def test_words_and_missing_cells_become_features_of_a_run(app: HadamardApp
         await pilot.press(*mixed.name, "enter")
         await until(pilot, lambda: f"{ROWS - 1} rows × 4 columns" in report(app))
         assert "column 'b': low_cardinality, one column per word (3 features)" in report(app)
-        assert "1 missing cells" in report(app)
+        assert "1 missing cell)" in report(app)
         await until(pilot, lambda: isinstance(app.focused, Button))
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.laboratory and app.laboratory.session is not None)

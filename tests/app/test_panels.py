@@ -301,7 +301,7 @@ def test_ranks_and_singular_values_are_told_at_the_playhead(many: PanelContext):
     assert "GD: 5" in series(rank.show(context))
     assert context.curve.weights is not None
     # GD from 0 on orthogonal rows of length 4 for all 16 targets: five rows are learned, each by 1.
-    assert "5 equal singular values of 16, the others are 0: 1" in series(spectrum.show(context))
+    assert "5 of 16 singular values = 1, the others = 0" in series(spectrum.show(context))
     egu = replace(context, curve=many.trace.curves[-1])
     assert any(name.startswith("largest of 16 singular values: ") for name in series(spectrum.show(egu)))
 
@@ -310,7 +310,7 @@ def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: Pane
     shown = spectrum.show(many)
     assert isinstance(shown, Plot)
     [line] = shown.series
-    assert line.name == "1 to 16 equal singular values of 16, the others are 0"
+    assert line.name == "1 to 16 of 16 singular values are equal, the others = 0"
     assert line.y[1:] == pytest.approx(np.ones(16), abs=1e-5)
     assert np.isnan(line.y[0]), "before the first example all of them are 0"
 
@@ -372,7 +372,7 @@ def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, 
 
 
 def test_theory_tells_what_was_computed_by_structure():
-    told = "It is computed by the structure of the instances"
+    told = "The curve is computed by an operator in place of the matrix of instances"
     net = 'learners.GD.architecture={kind="dense", widths=[4], activation="tanh"}'
     assert told in words(theory.show(context_of("hadamard-128", net)))
     assert told not in words(theory.show(context_of("hadamard-128")))
@@ -382,7 +382,11 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
     assert gd.index("rotation-invariant bound: 1 − k/d") < gd.index("junk-flow")
     assert "No rotation-invariant learner does better on Hadamard rows with random signs." in gd
-    assert egu.index("the line to beat") < egu.index("does not apply: ") < egu.index("lines do not apply to")
+    assert (
+        egu.index("a bound that the learner may beat")
+        < egu.index("does not apply: ")
+        < egu.index("lines do not apply to")
+    )
     junk = next(line for line in gd.splitlines() if "junk-flow" in line)
     assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
 
@@ -439,7 +443,7 @@ def test_a_new_row_needs_rows_before_it_and_a_clock_of_examples(one_target: Pane
 
 
 @pytest.mark.parametrize(
-    ("learner", "stands"), [(2, "the line to beat.\n"), (0, "  applies: orthogonal rows")]
+    ("learner", "stands"), [(2, "a bound that the learner may beat.\n"), (0, "  applies: orthogonal rows")]
 )
 def test_theory_says_once_why_a_learner_is_rotation_invariant_or_not(learner, stands):
     context = context_of("hadamard-128", learner=learner)
@@ -465,7 +469,7 @@ def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
     text = words(story.show(context))
     assert experiment.title in text
     assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
-    assert "does not apply to EGU, so it is the line to beat" in text
+    assert "does not apply to EGU, so EGU may beat this bound" in text
     assert words(claims.show(context)).count("not measured yet") == len(experiment.claims)
     assert claims.tally(context) == ""
     judged = replace(context, predictions=PanelPredictions(outcomes=judge(of_one(experiment, trace))))
@@ -494,7 +498,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
-    assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap (for every net, the eigenvalues of ")
+    assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap. Each value needs the eigenvalues of ")
     assert not story.expensive(presets.load("hadamard-128"))
 
 
@@ -510,7 +514,7 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
     text = words(verdict.show(replace(one_target, place=4.0)))
     assert text.count("will be measured once the run has finished") == len(one_target.trace.curves)
     assert re.search(r"loss − rotation-invariant bound = \S+ at 4\n", text)
-    assert "none applies to this learner here" in text  # EGU, say
+    assert "no bound applies to this learner" in text  # EGU, say
     gaussian = context_of("gaussian-128", "run.replicas=3")
     assert gaussian.curve.stderr_of("loss") is not None
     gap = float(gaussian.curve.mean("loss")[4] - (1 - 4 / 16) ** 2)
@@ -536,7 +540,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
     odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
-    assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
+    assert "perhaps only by amplified rounding errors, by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
     assert "perturbations as small as rounding change predictions by 0.25" in text
     assert "invariant  undecided" in text
     assert "DISAGREE" not in text
@@ -824,7 +828,7 @@ def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, mo
     context = from_a_cache(tmp_path, monkeypatch, 17 * 16 * 4, rates)
     shown = heat(features.show(context))
     assert np.isnan(shown.z).any(1).tolist() == [True, True, *[False] * (len(shown.z) - 2)]
-    assert "weights that the cache lacks" in read_cell(shown, 3, 0).text
+    assert "weights are not cached" in read_cell(shown, 3, 0).text
 
 
 @pytest.mark.slow

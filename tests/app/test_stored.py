@@ -144,7 +144,7 @@ async def test_a_story_is_shown_before_a_run():
     async with opened(app, SMALL) as pilot:
         app.laboratory.query_one(Stage).choose(story.PANEL.name)
         app.laboratory._update_panel()
-        await until(pilot, lambda: "Watch the two groups part" in screen_text(app))
+        await until(pilot, lambda: "Watch two groups of learners" in screen_text(app))
 
 
 @pytest.mark.slow

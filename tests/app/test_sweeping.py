@@ -50,6 +50,26 @@ def test_an_expression_is_multiplied_by_factors():
     assert sweep.raw["axes"][0]["symbol"] == "factor of η"
 
 
+@pytest.mark.parametrize(
+    ("preset", "x", "at", "read"),
+    [
+        ("covering-disc", "bits", {}, ("bits", "last")),
+        ("ring-walk", "place", {}, ("place", "last")),
+        ("valley-drift", "k", {"layer": 2}, None),
+        ("agd-assumptions", "step", {}, ("layer", "max")),
+    ],
+)
+def test_a_measure_with_an_index_is_swept_at_the_last_place_unless_the_preset_reads_it(preset, x, at, read):
+    sweep = swept(EditableExperiment.of(preset), "run.seed", True, "seed")
+    assert sweep.error is None
+    law, curves = sweep.experiment.pictures
+    assert (law.x, law.at) == ("sweep", at)
+    assert read == (law.reading and (law.reading.over, law.reading.take))
+    assert (curves.x, curves.at, curves.split_by) == (x, at, ("sweep",))
+    first_picture = EditableExperiment.of(preset).experiment.pictures[0]
+    assert law.measure == curves.measure == first_picture.measure
+
+
 def test_what_cannot_be_swept_is_refused_in_a_sentence():
     with pytest.raises(BadInput, match="no number to sweep"):
         swept(small(), "problem.matrix.permute", False, "x")

@@ -40,8 +40,8 @@ def test_a_line_says_its_name_formula_direction_and_source() -> None:
     [
         (line("lower", False, True), "not applicable", "as it was set up"),
         (line("exact", True, True), "applies", "as it was set up"),
-        (line("lower", True, False), "the line to beat", "as it is told"),
-        (line("conjecture", True, False), "the line to beat", "as it is told"),
+        (line("lower", True, False), "a bound that the learner may beat", "as it is told"),
+        (line("conjecture", True, False), "a bound that the learner may beat", "as it is told"),
         (line("exact", True, False), "does not apply", "as it is told"),
     ],
 )
@@ -78,7 +78,7 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
 
 def test_what_a_line_means_begins_as_a_sentence_unless_a_formula_does() -> None:
     assert meaning("ri-signed").startswith("No rotation-invariant learner")
-    assert meaning("percolation").startswith("c(1 − "), "C is something else"
+    assert meaning("percolation").startswith("c times "), "C is something else"
     assert meaning("missing-entry").startswith("max_ij")
 
 

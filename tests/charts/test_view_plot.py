@@ -595,6 +595,14 @@ def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) 
     return curve(name, y, x, number=number, ended=True, stderr=None, **more)
 
 
+def test_the_legend_says_that_a_curve_without_a_point_diverged():
+    nowhere = ended("lost", RATES, np.full(4, np.nan), 1, lost=np.full(4, 4))
+    partly = ended("partly", RATES, np.array([1, 1, 1, np.nan]), 2, lost=np.array([0, 0, 1, 4]))
+    view = replace(along("x"), curves=[ended("whole", RATES, RATES, 0), nowhere, partly])
+    names = [series.name for series in plot(Look(view)).series if series.name]
+    assert names == ["whole", "lost (diverged)", "partly"]
+
+
 def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
     complete = ended("whole", RATES, RATES, 0)
     view = replace(along("x"), places_of=lambda any_view: RATES)
@@ -643,7 +651,7 @@ def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
 
 
 def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
-    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ values in the table: α = 0.01"
+    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ learner table: values at α = 0.01"
     assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
     assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
         "nor words for a run that is played back"

@@ -38,7 +38,10 @@ def test_one_command_gives_answers_curves_and_a_page_that_needs_no_other_file(ca
     assert "L1 against L2:" in words
     assert "extra trees, rotated" in words
     announced = " ".join(err.split())
-    assert "learn from 20, 40 rows, test on 18; decide at 40" in announced
+    assert (
+        "learn from 20, 40 rows, and are tested on 18 rows. The verdicts are for 40 training rows"
+        in announced
+    )
     assert re.search(r"about \d+ \w+ of memory\. Expected time: (a few seconds|about \d+ s)\.", announced)
     html = page.read_text(encoding="utf-8")
     assert html.count("<svg") >= 6
@@ -122,7 +125,7 @@ def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_
     file.write_text("size,city,sold,price\n" + "\n".join(rows) + "\n")
     table = read_table(str(file), "price")
     assert table.features.shape[0] == 59
-    assert "1 rows without a label are left out" in table.notes
+    assert "left out: 1 row without a label" in table.notes
     by_name = dict(zip(table.feature_names, table.features.T, strict=True))
     numbers = [i for i in range(60) if i != 7]
     np.testing.assert_array_equal(by_name["city_Ulm"], [i % 3 == 1 for i in numbers])
@@ -248,7 +251,7 @@ def test_missing_numbers_alone_need_no_library_of_words(tmp_path, monkeypatch):
     table = read_table(str(file), "y")
     train, tested = np.arange(10), np.arange(10, 60)
     assert table.rows_of(train, tested)[0][3, 0] == np.median([0, 1, 2, 4, 5, 6, 7, 8, 9])
-    assert "1 missing cells" in " ".join(table.notes)
+    assert "1 missing cell)" in " ".join(table.notes)
 
 
 def test_a_parquet_file_of_words_and_gaps_is_read_like_its_text(tmp_path):

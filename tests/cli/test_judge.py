@@ -40,7 +40,7 @@ def test_every_learner_is_judged(small: Path, call: Call) -> None:
     assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
     assert "rotation-invariant bound ✓ respected closest: loss − rotation-invariant bound = " in told
     assert "EGU structure not rotation invariant: every weight is multiplied" in told
-    assert "bounds none applies to this learner here" in told
+    assert "bounds no bound applies to this learner" in told
 
 
 def test_json_says_the_same(small: Path, call: Call) -> None:
@@ -109,7 +109,7 @@ def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call
     code, out, _ = call("judge", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 1
     assert "disagree" in out
-    assert "by structure, rotations change predictions" in " ".join(out.split())
+    assert "the learner is not rotation invariant, yet rotations did not change" in " ".join(out.split())
 
 
 def test_the_former_name_of_the_command_is_answered_with_the_new_one(small: Path, call: Call) -> None:
@@ -137,14 +137,16 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     console = Console(file=StringIO(), width=100, color_system=None)
     console.print(rule_pages.shown(RULE, console))
     text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
-    assert "By structure, it is not rotation invariant: signs distinguish features;" in text
-    assert "rotations ✗ not invariant 0.5 of their movement 1e-15" in text
+    assert (
+        "By its declared structure, the rule is not rotation invariant: signs distinguish features;" in text
+    )
+    assert "rotations ✗ not invariant 0.5 of their change in training 1e-15" in text
     assert "permutations ✓ invariant" in text
     assert "sign flips ? unstable" in text
     assert "Hadamard rows 1.250 ± 0.010 above, η = 0.1 1.500 ± 0.010 above, η = 0.1" in text
     assert "Loss of sign at its best rate" in text
     assert "sparse Gaussian target: not run; it is not there" in text
-    assert "Runs use only what a rule declares" not in text
+    assert "Runs use only the declared structure" not in text
 
 
 def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_only_declarations() -> None:
@@ -155,8 +157,11 @@ def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_onl
     page = console.file.getvalue()  # type: ignore[attr-defined]
     text = " ".join(page.split())
     assert "unstable under sign flips (at η = 0.125)" in text
-    assert "By structure, it is not known to be rotation invariant: nothing is declared." in text
-    assert "Runs use only what a rule declares (method `invariance`)" in text
+    assert (
+        "By its declared structure, the rule is not known to be rotation invariant: nothing is declared."
+        in text
+    )
+    assert "Runs use only the declared structure of a rule (method `invariance`)" in text
     assert page.count("η = 0.1 ") == 2, "a rate is on one line at 80 columns"
     assert rule_judgement.as_json(judged)["rate_of_symmetries"] == 0.125
     assert "Measured at η = 0.125." in rule_pages.as_markdown(judged)
@@ -262,4 +267,4 @@ def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> 
     assert "--device is for presets" in err
     code, _, err = call("judge", "gd", "--json", "--markdown", "-")
     assert code == 2
-    assert "--json already prints to standard output" in err
+    assert "standard output has the JSON of --json" in err

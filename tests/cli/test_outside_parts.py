@@ -102,7 +102,7 @@ def test_an_unknown_kind_points_to_the_option():
     code, _, err = program("run", "mine.toml")
     assert code == 2
     assert "learners[0].update.kind: 'mine' is unknown" in err
-    assert err.endswith("; --parts FILE.py loads kinds of your own\n")
+    assert err.endswith("; --parts FILE.py loads your own parts\n")
 
 
 @pytest.mark.slow
@@ -206,7 +206,7 @@ def test_results_without_parts_from_outside_name_none(call, small: Path):
 def test_serve_refuses_parts(arguments: list[str]):
     code, out, err = program(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("error: --parts: serve runs only the program's own parts")
+    assert err.startswith("error: --parts: serve loads no parts from files")
 
 
 @pytest.mark.slow

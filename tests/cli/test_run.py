@@ -100,7 +100,9 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
     ):
         computed("small.toml", presets.document("small.toml", [*settings, "claims=[]"]), errors)
         assert isinstance(errors.file, io.StringIO)
-        assert ("Expensive: rank (a singular value decomposition" in errors.file.getvalue()) == is_announced
+        assert (
+            "Expensive: rank. Each value needs a singular value decomposition" in errors.file.getvalue()
+        ) == is_announced
 
 
 def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
@@ -127,7 +129,7 @@ def test_a_changed_preset_is_called_by_its_changes_and_tells_no_story(
     code, out, _ = call("run", "hadamard-128", "--set", setting, "--set", "claims=[]")
     assert code == 0
     assert out.startswith("hadamard-128: matrix.d 128 → 64\n") is is_about_the_set_up
-    assert ("Watch the two groups part" in out) is not is_about_the_set_up
+    assert ("Watch two groups of learners" in out) is not is_about_the_set_up
 
 
 def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
@@ -328,10 +330,10 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
 
 
 def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
-    learners = "computed by the structure of the instances (structured): GD, EGU"
+    learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
     told = f"{learners}; --path dense uses the matrix itself"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
-    assert "structure of the instances" not in call("run", "small.toml", "--notes", "--path", "dense").out
+    assert "in place of the matrix" not in call("run", "small.toml", "--notes", "--path", "dense").out
 
 
 def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:

@@ -39,7 +39,7 @@ def test_the_list_shows_the_newest_first_and_takes_words(call, two):
 def test_a_word_that_selects_nothing_is_one_line(call, two):
     code, _, err = call("runs", "show", "2001-01-01")
     assert code == 2
-    assert err.startswith("error: 2001-01-01: no stored run fits")
+    assert err.startswith("error: 2001-01-01: no stored run matches")
     assert err.count("\n") == 1
 
 

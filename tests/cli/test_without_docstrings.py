@@ -11,7 +11,7 @@ import pytest
 
 SHOWN = """
 import contextlib, io, json, sys
-from hadamard_tui.cli import app, main
+from hadamard_tui.cli import all_commands, main
 from engine.core import catalogue
 from hadamard_tui.screens.help import about
 
@@ -24,7 +24,7 @@ def printed(*arguments):
 
 texts = {"schema": printed("schema"), "list": printed("parts", "list"), "help": printed("--help")}
 texts |= {f"list {family}": printed("parts", "list", family) for family in catalogue.FOLDERS}
-groups = (group.typer_instance for group in app.registered_groups)
+groups = (group.typer_instance for group in all_commands.registered_groups)
 commands = (command for group in groups for command in group.registered_commands)
 texts |= {f"{command.name} --help": printed(command.name, "--help") for command in commands}
 for family in catalogue.FOLDERS:

@@ -212,7 +212,7 @@ def test_it_says_where_it_does_not_hold(words, reason):
 def test_it_says_whom_it_does_not_bind(architecture):
     planned = described({"architecture": architecture})
     finding = catalogue.make("theory", "alignment").binds(planned.learners[0], planned)
-    assert (finding.holds, "may prefer bits or signs" in finding.reason) == (False, True)
+    assert (finding.holds, "may treat bits or signs differently" in finding.reason) == (False, True)
 
 
 def test_a_matrix_that_is_declared_the_cube_has_every_vector_of_signs_once():

@@ -146,4 +146,4 @@ def test_they_require_one_example_and_square_loss():
     assert "square loss" in line.holds(described(loss="logistic", labels="sign")).reason
     in_units = described({"rate_unit": "one", "update": {"kind": "gd", "lr": 0.1}})
     limit = catalogue.make("theory", "catapult-limit").binds(in_units.learners[0], in_units)
-    assert "in units of 1/S₀" in limit.reason
+    assert "rate_unit = start-sharpness" in limit.reason

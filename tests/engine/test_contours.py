@@ -198,12 +198,12 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
             "no theory line 'chi'",
         ),
         ({"y": None, "curves": "cw"}, {}, "pictures[0].contours", "drawn on heat maps"),
-        ({"read": {"over": "cw", "take": "max"}}, {}, "pictures[0].y", "read reduces cw to one number"),
+        ({"read": {"over": "cw", "take": "max"}}, {}, "pictures[0].y", "`read` reduces cw to one number"),
         (
             {"x": "step", "read": {"over": "layer", "take": "max"}},
             {},
             "pictures[0].contours",
-            "along layer, which read reduces to one",
+            "along layer, which `read` reduces to one",
         ),
         (
             {},

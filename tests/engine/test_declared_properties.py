@@ -237,7 +237,7 @@ def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
 def test_rows_of_another_size_are_not_bound_as_if_they_had_entries_of_mean_square_1(kind, noise):
     assert holds(kind, with_matrix(Negated(d=D), noise=noise)).holds
     finding = holds(kind, with_matrix(Halves(d=D), noise=noise))
-    assert finding == (False, "requires entries of mean square 1, which halves does not declare")
+    assert finding == (False, "requires entries of mean square 1, but the `second_moment` of halves is not 1")
 
 
 def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():

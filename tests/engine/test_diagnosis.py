@@ -332,8 +332,8 @@ def test_the_answer_on_a_decided_pair_has_the_intervals_that_decide_it():
     )
     assert done.verdicts["linear"].word == "axes pay"
     assert (
-        f"In 95 % confidence intervals, rotation multiplies the loss of L1 by {rotation}, and the loss of L2 "
-        f"is that of L1 times {gap}."
+        f"Rotation multiplies the loss of L1 by {rotation}. The loss of L2 is {gap} times the loss of L1. "
+        "Brackets are 95 % confidence intervals."
     ) in answers(done)
 
 

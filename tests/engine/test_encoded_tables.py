@@ -80,7 +80,7 @@ def test_the_report_says_what_became_of_each_column(tmp_path):
         f"column {name!r}" for name in ("size", "town", "sold", "street")
     ]
     assert "10 missing cells" in report.notes[0]
-    assert report.left_out == (("1 rows", "without a label"),)
+    assert report.left_out == (("1 row", "without a label"),)
 
 
 def test_two_words_in_the_column_of_labels_are_classes(tmp_path):
@@ -101,7 +101,7 @@ def test_a_table_of_numbers_is_read_as_without_the_setting(tmp_path):
 
 def test_words_without_skrub_and_a_missing_label_are_refused(tmp_path, monkeypatch):
     file = houses(tmp_path)
-    with pytest.raises(BadInput, match="`encode` needs the column of labels"):
+    with pytest.raises(BadInput, match="with `encode`, set `label`"):
         experiment({"kind": "file", "path": str(file), "encode": True}, "constant")
     with pytest.raises(BadInput, match="list only columns of numbers"):
         described(file, encode=False)

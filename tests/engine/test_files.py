@@ -290,13 +290,13 @@ def test_a_missing_file_is_named_by_its_whole_path(tmp_path, monkeypatch):
 
 def test_as_many_labels_as_instances_are_needed(tmp_path):
     words = problem(write(tmp_path / "X.npy", X), write(tmp_path / "y.npy", Y[:3]))
-    with pytest.raises(BadInput, match=r"target\.path: .*3 rows of labels, but the matrix has 4 instances"):
+    with pytest.raises(BadInput, match=r"target\.path: .*labels for 3 rows, but the matrix has 4 instances"):
         experiment(**words)
 
 
 def test_a_row_vector_of_labels_is_not_taken_for_a_column(tmp_path):
     words = problem(write(tmp_path / "X.npy", X), write(tmp_path / "y.npy", np.ones((1, 4))))
-    with pytest.raises(BadInput, match="1 rows of labels"):
+    with pytest.raises(BadInput, match="labels for 1 row, but"):
         experiment(**words)
 
 

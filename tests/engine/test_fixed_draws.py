@@ -126,5 +126,5 @@ def test_one_start_is_not_rotation_invariant_and_the_certificate_says_so():
 
 
 def test_a_solver_has_no_seed_of_a_start():
-    with pytest.raises(BadInput, match=r"start_seed: a solver has no start; leave it out"):
+    with pytest.raises(BadInput, match=r"start_seed: a solver has no start; leave `start_seed` out"):
         experiment(learners={"it": {"solver": "lls", "start_seed": [1]}})

@@ -182,7 +182,7 @@ FIRST_EDITION = {
     "run": ({"train_loss": True, "device": "cpu"}, {"train_loss": "measures"}),
     "pictures": (
         [{"measure": "loss", "lines": [{"kind": "mark", "x": 3}]}],
-        {"mark among lines": "marks"},
+        {"a mark in `lines`": "marks"},
     ),
 }
 

@@ -42,7 +42,7 @@ NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
 PAIRS = (
     rf"{NUMBER} (?:to|of|and) {NUMBER}",
     rf"{NUMBER} for N and {NUMBER} for N",
-    rf"at {NUMBER}, the line at {NUMBER}",
+    rf"at {NUMBER} \(theory line: {NUMBER}\)",
 )
 """Two numbers of a comparison or a range, which count as one; N stands for a name."""
 
@@ -65,6 +65,14 @@ SLOW, FAST = 1 - K / 128, np.exp(-K / 9)
 def finding(kind: str, seen: View, **fields: object) -> str:
     claim = catalogue.make("claims", kind, text="It is so", **fields)
     return str(claim.finding(seen, claim.judge(seen)))
+
+
+def test_both_names_of_a_comparison_are_quoted_if_they_have_commas():
+    seen = losses(**{"L1, rotated": SLOW, "L2, rotated": FAST})
+    compared = finding("ratio", seen, curve="L1, rotated", to="L2, rotated", at=64, above=1)
+    assert compared == "After 64 examples, loss is 0.5 for “L1, rotated” and 0.000816 for “L2, rotated”"
+    crossed = finding("crossing", seen, curve="L1, rotated", other="L2, rotated", below=128)
+    assert crossed.startswith("“L1, rotated” crosses “L2, rotated”")
 
 
 def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
@@ -238,11 +246,11 @@ def test_many_curves_that_stay_above_are_the_others():
 def test_a_curve_that_breaks_its_line_says_so():
     assert finding("line", crowded(), curve="EGU", never_below="ri-signed") == (
         "GD and least squares never fall below 1 − k/d; "
-        "after 15 examples spindly is at 0.0357, the line at 0.883"
+        "after 15 examples spindly is at 0.0357 (theory line: 0.883)"
     )
     only = replace(crowded(), curves=[curve("EGU", FAST)])
     words = finding("line", only, curve="EGU", never_below="ri-signed")
-    assert words == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695, the line at 0.812"
+    assert words == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695 (theory line: 0.812)"
 
 
 def test_a_finding_that_is_too_long_names_fewer_curves():
@@ -256,7 +264,7 @@ def test_a_finding_that_is_too_long_names_fewer_curves():
     )
     assert words == (
         "net of 2 hidden units at the rate 0 and 2 more never fall below 1 − k/d; "
-        "at the start net of 8 hidden units at the rate 2 is at 1.25, the line at 1"
+        "at the start net of 8 hidden units at the rate 2 is at 1.25 (theory line: 1)"
     )
     assert fits(words)
 
@@ -278,7 +286,7 @@ def test_curves_with_lines_of_their_own_name_what_these_lines_are():
     ]
     seen = replace(losses(A=SLOW, B=SLOW + 1e-3), lines=lines)
     assert finding("line", seen, curve="A", follows="limit", within=0.01) == (
-        "A and B follow the limit; after 1 example B is at 0.993, the line at 0.992"
+        "A and B follow the limit; after 1 example B is at 0.993 (theory line: 0.992)"
     )
 
 

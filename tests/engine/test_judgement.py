@@ -65,7 +65,10 @@ def test_rounding_that_divergence_magnifies_is_no_discovery():
     assert judged.sound
     assert not judged.conflict
     assert judged.answer == "undecided"
-    assert "predictions are unstable, and changed by rotations" in judged.measurement
+    assert (
+        "predictions are changed, perhaps only by amplified rounding errors, by rotations"
+        in judged.measurement
+    )
 
 
 FLOW = {"kind": "flow", "time": 30, "first": 0.01, "records": 40, "evaluations": 250}
@@ -248,7 +251,7 @@ def test_a_disagreement_is_told_and_unsound():
     assert (right.conflict, right.sound) == ("", True)
     trace.curves[0].verdict = Verdict(False, "made by hand")
     wrong = judgement(described, trace, described.learners[0])
-    assert "by structure, rotations change predictions" in wrong.conflict
+    assert "the learner is not rotation invariant, yet rotations did not change" in wrong.conflict
     assert not wrong.sound
 
 

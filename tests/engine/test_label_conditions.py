@@ -126,7 +126,7 @@ def test_ri_01_does_not_hold_for_one_hot_coins(loss):
     described = experiment("hadamard01", {"kind": "coin", "classes": 10}, d=8, loss=loss, replicas=64)
     finding = holds("ri-01", described)
     assert not finding.holds
-    assert finding.reason == "the labels must be the features numbered 0 and 1, but the target is coin"
+    assert finding.reason == "requires a feature with values 0 and 1 as the target, but the target is coin"
     if loss == "square":
         measured, _ = means(described)["GD"]
         assert measured[0] == pytest.approx(0.1), "of 10 classes one has the label 1"
@@ -235,7 +235,7 @@ def test_ri_signed_holds_for_signs_of_oddly_many_features(loss):
     assert holds("ri-signed", described).holds
     assert_not_below(described, "ri-signed")
     even = experiment(target={"kind": "sparse", "r": 2}, labels="sign", loss=loss, d=8)
-    assert "signs of 0" in holds("ri-signed", even).reason
+    assert "sign(0) = +1" in holds("ri-signed", even).reason
 
 
 COINS = [

@@ -133,5 +133,5 @@ def test_a_protocol_that_says_nothing_has_no_hypothesis_of_k_rows():
     assert OnePass().departure_from_k_rows("loss") is None
     assert (
         Odd().departure_from_k_rows("loss")
-        == "protocol odd does not say from which rows a hypothesis is learned"
+        == "the class of protocol odd does not define the method `departure_from_k_rows`"
     )

@@ -196,7 +196,7 @@ REFUSED = [
     ("logistic", {"matrix": "gaussian"}, "needs labels +1 and −1"),
     ("hinge", {"matrix": "hadamard01"}, "needs labels +1 and −1"),
     ("exponential", {"noise": 0.1}, "noise makes labels real numbers"),
-    ("logistic", {"target": "sparse"}, "hadamard with target sparse has others"),
+    ("logistic", {"target": "sparse"}, "hadamard with target sparse has other labels"),
     ("entropic", {}, "needs labels 0 and 1"),
     ("entropic", {"matrix": "hadamard01", "noise": 0.1}, "noise makes labels real numbers"),
     ("entropic", {"matrix": "hadamard01", "target": "doubled"}, "needs labels 0 and 1"),
@@ -228,7 +228,7 @@ def test_hard_labels_of_bits_are_refused(labels):
     with pytest.raises(BadInput) as caught:
         experiment("hadamard01", d=8, labels=labels)
     assert caught.value.where == "problem.labels"
-    assert "take soft" in caught.value.fault
+    assert "set labels = soft" in caught.value.fault
 
 
 def test_the_brier_score_is_the_square_error_of_the_probability_of_a_label():

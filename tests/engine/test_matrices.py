@@ -226,7 +226,7 @@ def test_a_function_labels_the_points_of_an_interval():
     [
         ("sin(y)", "problem.target.f", "'y' is unknown"),
         ("sin x", "problem.target.f", "sin needs parentheses"),
-        ("", "problem.target.f", "it is not complete"),
+        ("", "problem.target.f", "the expression is not complete"),
         ("1/0", "problem.target.f", "divides by zero"),
     ],
 )

@@ -106,7 +106,7 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
         ("evaluations", STEPS, gd(0.1), {}, "pictures[0].x", "there is no 'evaluations'"),
         ("k", STEPS, gd(0.1), {"times": "epoch"}, "pictures[0].times", "there is no 'epoch'"),
         ("k", STEPS, gd(0.1), {"at": {"epoch": 1}}, "pictures[0].at", "there is no 'epoch'"),
-        ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "axes or an index, and step is neither"),
+        ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "axes and indices, but step is a clock"),
         ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "so x cannot be k"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
 @pytest.mark.parametrize(
     ("words", "where", "reason"),
     [
-        ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "read reduces j to one number"),
+        ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "`read` reduces j to one number"),
         ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "`at` already fixes j"),
         (
             {"x": "k"},
@@ -143,13 +143,13 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"over": "eta", "first_below": 1}},
             "pictures[0].x",
-            "read reduces eta to one number",
+            "`read` reduces eta to one number",
         ),
         (
             [{"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}],
             {"x": "a", "read": {"over": "both", "first_below": 1}},
             "pictures[0].x",
-            "read reduces both to one number",
+            "`read` reduces both to one number",
         ),
         (
             [{"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}],
@@ -180,7 +180,8 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"first_below": "eta"}},
             "pictures[0]",
-            "the picture is different at eta = 2, but only numbers of marks may depend on sweep axes",
+            "the picture at eta = 2 differs from the first one, "
+            "but only the numbers in `marks` may depend on sweep axes",
         ),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_rule_with_a_method_that_is_no_longer_called_is_refused_with_what_repl
     with pytest.raises(BadInput) as refused:
         members("updates")
     fault = str(refused.value)
-    assert fault.startswith(f"{file}: Half.{method} is no longer called; declare the field `")
+    assert fault.startswith(f"{file}: the program no longer calls the method Half.{method}; set the field `")
     fields = set(re.findall("`([a-z_]+)`", fault)) - {"structure"}
     assert fields <= {*UpdateStructure._fields}
 
@@ -177,7 +177,9 @@ def test_only_a_python_file_is_loaded(outside: Outside, tmp_path: Path, name: st
 def test_a_kind_that_exists_is_refused(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", RULE.replace('tag="half"', 'tag="adam"'))
     outside.request([file])
-    with pytest.raises(BadInput, match="Half: the updates have a kind 'adam' already") as refused:
+    with pytest.raises(
+        BadInput, match="class Half has the tag 'adam' of another class of updates"
+    ) as refused:
         members("updates")
     assert refused.value.where == str(file)
 

@@ -187,7 +187,7 @@ def test_a_file_matrix_needs_a_path():
 @pytest.mark.parametrize(
     ("overrides", "reason"),
     [
-        (["problem.matrix.kind=gaussian"], "gaussian with target feature has others; take square"),
+        (["problem.matrix.kind=gaussian"], "gaussian with target feature has other labels; take square loss"),
         (["problem.noise=0.1"], "noise makes labels real numbers; take square"),
     ],
 )
@@ -387,6 +387,7 @@ def test_a_rule_or_a_solver_of_a_new_name_adds_a_learner():
 
 def test_a_number_of_an_unknown_learner_adds_none():
     raw = {"learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd"}}]}
-    with pytest.raises(BadInput, match=r"no 'Gd'; there are \[0\] GD; learners.Gd.update.kind adds"):
+    reason = r"no 'Gd'; there are \[0\] GD; to add a learner, set learners\.Gd\.update\.kind"
+    with pytest.raises(BadInput, match=reason):
         reading.put(raw, "learners.Gd.update.lr", 0.5)
     assert len(raw["learners"]) == 1

@@ -123,7 +123,7 @@ def test_what_ends_a_reading_must_be_there(until, message):
     picture = {"x": "d", "measure": "loss", "read": {"take": "last", "until": until}}
     with pytest.raises(BadInput, match=message):
         sweep_of({**described, "pictures": [picture]})
-    with pytest.raises(BadField, match="needs over = record"):
+    with pytest.raises(BadField, match='set over = "record"'):
         Read(over="rows", take="last", until=Until(measure="loss", below=1.0))
 
 

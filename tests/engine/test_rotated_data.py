@@ -92,7 +92,7 @@ def test_what_is_said_of_predictions_that_are_linear_in_the_labels_needs_them_on
     assert verdict(neuron, setup).invariant is False
     assert line.binds(neuron, setup).holds
     as_drawn = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed}, rotate=False)
-    assert "may prefer features" in line.binds(neuron, as_drawn).reason
+    assert "may treat features or signs differently" in line.binds(neuron, as_drawn).reason
     assert "not linear in the gradients" in line.binds(egu, setup).reason
 
 

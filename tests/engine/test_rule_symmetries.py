@@ -102,9 +102,11 @@ def test_a_contradiction_is_found():
     by_rounding = 1e-15
     invariant = Symmetry("rotations", 1e-14, by_rounding, ())
     changed = Symmetry("rotations", 0.1, by_rounding, ())
-    assert contradictions(declared(GD()), [changed]) == ["structure promises invariance under rotations"]
+    assert contradictions(declared(GD()), [changed]) == [
+        "by structure, the rule is invariant under rotations, but predictions change"
+    ]
     assert contradictions(declared(rule_of("sign")), [invariant]) == [
-        "structure promises no invariance under rotations"
+        "by structure, the rule is not invariant under rotations, but predictions do not change"
     ]
     assert (
         contradictions(declared(GD()), [invariant])

@@ -131,7 +131,7 @@ def test_spread_results_are_those_of_one_device(words, rtol, tmp_path, monkeypat
 @pytest.mark.slow
 def test_a_refusal_a_death_and_a_stop_end_all_processes():
     before = {child.pid for child in psutil.Process().children()}
-    with pytest.raises(BadInput, match=r"--on local:cuda: the process of a device ended with exit code -9"):
+    with pytest.raises(BadInput, match=r"--on local:cuda: a worker process ended with exit code -9"):
         spread(SWEEP, [serve_and_die, serve_and_die])
     stops = iter([False] * 3 + [True] * 10**6)
     stopped_early = spread(SWEEP, stopped=lambda: next(stops))

@@ -77,7 +77,7 @@ def test_the_first_step_of_lbfgs_is_scaled_by_an_l1_norm_and_turns_with_no_rotat
 def test_a_lower_precision_inside_is_named_and_counts_of_steps_are_none():
     assert symmetry(HiddenPrecision, "rotations").precisions == ("float32",)
     assert symmetry(lambda parameters: Adam(parameters, lr=0.02), "sign flips").precisions == ()
-    assert "it computes in float32" in symmetry(HiddenPrecision, "rotations").sentence
+    assert "the rule computes in float32" in symmetry(HiddenPrecision, "rotations").sentence
 
 
 @pytest.mark.slow

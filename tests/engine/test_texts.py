@@ -90,7 +90,7 @@ def test_letters_of_any_language_and_plain_emoji_are_texts() -> None:
 def test_emoji_that_are_joined_are_refused_with_the_remedy() -> None:
     error = refused({**GOOD, "title": "👩\u200d🔬"})
     assert "holds U+200D (zero width joiner)" in error.fault
-    assert error.fault.endswith("; take emoji that are not joined")
+    assert error.fault.endswith("; use an emoji that is a single character")
 
 
 def test_a_folder_with_a_line_break_in_its_name_is_refused_where_data_is_looked_for(tmp_path, monkeypatch):

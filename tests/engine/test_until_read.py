@@ -109,7 +109,8 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     count = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     assert (
-        skipped(results) == f"{count} of {planned} runs skipped: other runs already determine their results"
+        skipped(results)
+        == f"{count} of {planned} runs skipped: other runs already determine all values in the pictures"
     )
     assert state(results)[0].endswith(skipped(results))
     assert results.share == 1.0
@@ -122,8 +123,8 @@ def test_progress_and_json_say_what_is_skipped_and_why():
 @pytest.mark.parametrize(
     ("words", "where", "reason"),
     [
-        ({"pictures": []}, "axes[1].until", "no picture has such a reading"),
-        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "known only after all values"),
+        ({"pictures": []}, "axes[1].until", "no picture has a `read` along this axis"),
+        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "needs all values of this axis"),
         ({"until": "dawn"}, "axes[1].until", "dawn"),
     ],
 )

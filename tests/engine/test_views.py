@@ -222,7 +222,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
-    assert "divided by a different number" in seen.absences.lines["ri-signed"]
+    assert "divides their curves by different numbers" in seen.absences.lines["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
@@ -322,7 +322,7 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         spectra_of_replicas = [drawn.over([replica]) for replica in range(8)]
         largest = [drawn.x[np.maximum(y[:-1] / y[1:], y[1:] / y[:-1]).argmax()] for y in spectra_of_replicas]
         assert share == np.mean([place == 4 for place in largest])
-    assert shares.axes.y_label.startswith("share of replicas with 3.5 < j of the largest gap of ")
+    assert shares.axes.y_label.startswith("share of replicas with 3.5 < j of the largest jump in ")
 
 
 @pytest.mark.parametrize(
@@ -693,7 +693,7 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     seen = view(picture, of_one(described, run(described)))
     assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
-        "other": "the learner's `tends_to` names its limit, which has a least norm"
+        "other": "the learner's `tends_to` names a solver that minimises a norm"
     }, "a reference is none of those that are looked at"
 
 

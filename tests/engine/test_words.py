@@ -87,11 +87,19 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
 @pytest.mark.parametrize(
     ("change", "where", "reason"),
     [
-        ("title=After {stepz}", "title", "{stepz} does not fit: 'stepz' is unknown; braces must hold"),
-        ("story=After {1/0}", "story", "{1/0} does not fit: it divides by zero"),
+        ("title=After {stepz}", "title", "{stepz} cannot be computed: 'stepz' is unknown; braces must hold"),
+        ("story=After {1/0}", "story", "{1/0} cannot be computed: the expression divides by zero"),
         ("pictures[0].title=A {", "pictures[0].title", "'{' has no matching brace; write {{ or }} for"),
-        ("pictures[0].marks[0].name=W_{l}", "pictures[0].marks[0].name", "{l} does not fit: 'l' is unknown"),
-        ("claims[0].text=After {}", "claims[0].text", "{} does not fit: it is not complete"),
+        (
+            "pictures[0].marks[0].name=W_{l}",
+            "pictures[0].marks[0].name",
+            "{l} cannot be computed: 'l' is unknown",
+        ),
+        (
+            "claims[0].text=After {}",
+            "claims[0].text",
+            "{} cannot be computed: the expression is not complete",
+        ),
         ("claims[0].text=After } it", "claims[0].text", "'}' has no matching brace; write {{ or }} for"),
     ],
 )  # fmt: skip
@@ -113,7 +121,7 @@ def test_the_message_lists_the_names_that_a_text_may_use():
     [("title={size} features", "title"), ("claims[0].text=Of {2size}", "claims[0].text")],
 )
 def test_a_text_that_would_say_another_number_at_another_point_of_the_axes_is_refused(change, where):
-    with pytest.raises(BadInput, match=r"at size = 16, rate = 0\.125, but has another number") as refusal:
+    with pytest.raises(BadInput, match=r"at size = 16, rate = 0\.125, the text .* differs") as refusal:
         sweep_of(changed(change))
     assert refusal.value.where == where
 

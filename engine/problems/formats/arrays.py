@@ -55,7 +55,7 @@ def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Describe the array in an .npz file that the settings select.
+    """Describe one array of an .npz file: the array that the settings select.
 
     Raises: NotATable, BadField, zipfile.BadZipFile.
     """
@@ -162,7 +162,9 @@ def _read_header(stream: IO[bytes]) -> Header:
     beginning = io.BytesIO(stream.read(HEADER))
     version = npy.read_magic(beginning)
     if version not in ((1, 0), (2, 0)):
-        raise NotATable(f"version {version[0]}.{version[1]} of the format holds records with several fields")
+        raise NotATable(
+            f"version {version[0]}.{version[1]} of .npy is for records with several fields; save plain values"
+        )
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         shape, _, kind = read(beginning)

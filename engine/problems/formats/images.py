@@ -80,7 +80,7 @@ def read(images: Path, labels: Path | None) -> Images:
         if has_own_labels:
             raise NotATable(
                 f"does not begin with {IMAGES:#x}, as IDX files of images do; for other formats, "
-                "leave labels out"
+                "leave the setting `labels` out"
             )
         if labels is None:
             raise BadField(

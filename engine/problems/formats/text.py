@@ -279,7 +279,10 @@ def _check_empty_columns(frame: Any, dialect: Dialect, place: _Place) -> None:
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
-            raise NotATable(f"{where} holds a value, but this column is empty in the first rows")
+            raise NotATable(
+                f"{where} holds a value, but this unnamed column is empty in the first rows; "
+                "name the column, or remove the value"
+            )
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:

@@ -30,15 +30,15 @@ class Bundled(Matrix, frozen=True, tag="bundled"):
     With `standardise`, every feature has mean 0 and standard deviation 1 on the training rows. A feature that
     is constant on them becomes 0.
 
-    The target `classes` uses the classes of the rows. The target `file` without a path uses the labels: the
-    numbers of `diabetes`, −1 and +1 for two classes, or a target for each of several classes. Source:
-    Pedregosa et al. 2011; theory/symmetry#diagnose.
+    The target `classes` uses the classes of the rows. The target `file` without a path predicts the labels of
+    the table. They are numbers for `diabetes`, and −1 and +1 for two classes. With more classes, each class
+    has one target. Source: Pedregosa et al. 2011; theory/symmetry#diagnose.
     """
 
     table: Annotated[TableName, Meta(title="table", description="name of the table")] = "diabetes"
     n: Annotated[
         Count | None,
-        Meta(title="rows n", description="number of training rows and test rows; none: all rows"),
+        Meta(title="rows n", description="total number of training rows and test rows; none: all rows"),
     ] = None
     test: Annotated[
         Annotated[int, Meta(ge=0, lt=MOST_ROWS)],

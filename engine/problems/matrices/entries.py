@@ -17,8 +17,8 @@ class Entries(Matrix, frozen=True, tag="entries"):
 
     Every entry occurs once. Entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has
     a 1 there and 0 elsewhere. The order is random or, without `permute`, row by row. Training on the first
-    few entries is matrix completion. Expressions in other parts may use the sizes `rows` and `columns`.
-    Source: WGL20; theory/implicit-bias#matrix-completion.
+    few entries is matrix completion. Expressions in other parts of the experiment may use the sizes `rows`
+    and `columns` of W. Source: WGL20; theory/implicit-bias#matrix-completion.
     """
 
     factors: Annotated[

@@ -50,7 +50,7 @@ class File(Matrix, frozen=True, tag="file"):
 
     With `encode`, columns of words and dates become features by skrub, and missing numbers become the median.
     The training rows alone determine medians and the encodings of words. Every run says what became of each
-    column. Without `encode`, such columns are refused.
+    column. Without `encode`, columns with words, dates or missing cells are refused.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
@@ -72,7 +72,7 @@ class File(Matrix, frozen=True, tag="file"):
         bool,
         Meta(
             title="encode",
-            description="turn words, dates and missing cells into numbers, by the training rows",
+            description="turn words, dates and missing cells into numbers, as fitted to the training rows",
         ),
     ] = False
     bias: Annotated[bool, Meta(title="bias", description="add a last feature that is always 1")] = False
@@ -96,7 +96,7 @@ class File(Matrix, frozen=True, tag="file"):
         super().__post_init__()
         make_absolute(self)
         if self.encode and self.label is None:
-            raise BadField("label", "missing; `encode` needs the column of labels, which is not a feature")
+            raise BadField("label", "missing; with `encode`, set `label`, so that the labels are not encoded")
 
     def structure(self) -> MatrixStructure:
         held = self._read_table()

@@ -24,10 +24,10 @@ class Outer(Matrix, frozen=True, tag="outer"):
     """All D = d₁⋯d_r outer products x¹ ⊗ … ⊗ xʳ of rows of r Hadamard matrices, one row of each.
 
     With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. Among the entries of an
-    instance, the index of the last factor varies fastest. With two factors, feature a d₂ + b is therefore
-    entry (a, b). `factors` lists the sizes of the factors. Alternatively, `side` is the size of all factors
-    and `count` their number. The default is 8 and 8. With two factors, expressions in other parts may use the
-    sizes `rows` and `columns`.
+    instance, the index of the last factor varies fastest. With two factors, entry (i, j) of x zᵀ is therefore
+    feature i·d₂ + j. `factors` lists the sizes of the factors. Alternatively, `side` is the size of all
+    factors and `count` their number. Without these fields, there are two factors of size 8. With two factors,
+    expressions in other parts of the experiment may use the sizes `rows` and `columns`.
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
     then still the rows of a Hadamard matrix of order D. If the target is a feature, the label of an instance
@@ -44,7 +44,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
         bool,
         Meta(
             title="row signs",
-            description="give every row of every factor a random sign, which its labels share",
+            description="give every row of every factor a random sign, which multiplies instances and labels",
         ),
     ] = True
 

@@ -32,7 +32,10 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
     private: Annotated[
         Count,
-        Meta(title="private", description="number of entries of each instance that are 0 in all others"),
+        Meta(
+            title="private",
+            description="number of entries of each instance that are 0 in all other instances",
+        ),
     ] = 5
     shown: Annotated[
         tuple[Examples, Examples] | None,

@@ -22,8 +22,8 @@ class XOR(Matrix, frozen=True, tag="xor"):
     By the field `features`, the learner sees either the bits b or all d products φ(b)_I = ∏_{i∈I} b_i, which
     are a row of Sylvester's matrix. Targets refer to products in both cases. Product i multiplies the bits at
     the positions of the ones in the binary form of i, so product 0 is the constant 1, and bit j is product
-    2^j. If the learner sees only the bits, `repeat` flips the bits, so the product of an even number of bits
-    keeps its sign. Source: WKA21 §4; theory/conventions#matrices.
+    2^j. If the learner sees only the bits, the option `repeat` also shows each row with all bits negated.
+    Products of an even number of bits then keep their sign. Source: WKA21 §4; theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="number of products and of rows: a power of two")] = (

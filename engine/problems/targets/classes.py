@@ -53,7 +53,7 @@ class Classes(Target, frozen=True, tag="classes"):
     each: Annotated[
         bool,
         Meta(
-            title="a target each",
+            title="a target per class",
             description="give two classes two one-hot targets, instead of one target ±1",
             extra=SELDOM,
         ),

@@ -12,12 +12,12 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Constant(Target, frozen=True, tag="constant"):
-    """The label is 1 on every row, as the constant feature is.
+    """The label is the constant feature of the matrix, or 1 on every row if the matrix has none.
 
-    On a Hadamard matrix, the constant is feature 0. Random row signs s make it hard to learn, because
-    examples are then (s h, s). On the matrix `hadamard01`, the label is then ½(s + 1). On families without a
-    constant feature, the label is not linear in the instances. Source: WKA21 §3 and the talk, part I;
-    theory/conventions#targets.
+    On a Hadamard matrix, the constant is feature 0. With a random row sign s, a row h of the matrix becomes
+    the example (s h, s), so the label is hard to learn. On the matrix `hadamard01`, the label is then ½(s +
+    1). If the matrix has no constant feature, the label is not linear in the instances. Source: WKA21 §3 and
+    the talk, part I; theory/conventions#targets.
     """
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:

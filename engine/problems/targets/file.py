@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.core.texts import counted
 from engine.problems import table
 from engine.problems.data_files import (
     Array,
@@ -93,7 +94,7 @@ class File(Target, frozen=True, tag="file"):
         n, _ = matrix.shape()
         rows = len(self._labels_in_file(matrix).numbers)
         if rows != n and self.path is not None:
-            fault = f"{self.path} has {rows} rows of labels, but the matrix has {n} instances"
+            fault = f"{self.path} has labels for {counted(rows, 'row')}, but the matrix has {n} instances"
             raise BadInput(f"{PLACE}.path", fault)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:

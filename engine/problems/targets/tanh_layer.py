@@ -15,7 +15,7 @@ from engine.problems.targets import Target, TargetStructure
 
 
 class TanhLayer(Target, frozen=True, tag="tanh-layer"):
-    """m targets y = tanh(s A x), A [m, D] with independent N(0, 1) entries, one draw per replica.
+    """m targets y = tanh(s A x), where the m × d matrix A has independent N(0, 1) entries in each replica.
 
     With `normalised`, the m labels of every instance are scaled to the length √m. The targets are the outputs
     of a smooth function that nets can learn. Unlike classes, they are arbitrary numbers. Source: Bernstein et
