@@ -105,16 +105,40 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
     """
     correlations, covariances = [], first
     for weights, biases in zip(cw, cb, strict=True):
-        # The mean of σ² is that of two equal inputs. The same nodes give them exactly the correlation 1.
-        variances = covariances.diagonal(axis1=1, axis2=2)  # [P, 2]
-        alike = variances[:, :, None, None] * np.ones((2, 2))
-        triples = np.concatenate([alike, covariances[:, None]], 1)
-        first_mean, second_mean, between = product_mean(transfer, triples.reshape(-1, 2, 2)).reshape(-1, 3).T
-        following = np.stack([first_mean, between, between, second_mean], -1).reshape(-1, 2, 2)
-        covariances = biases + weights * following
+        covariances = biases + weights * _product_means(transfer, covariances)
         scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2)).prod(1)
         correlations.append(covariances[:, 0, 1] / scales)
     return np.stack(correlations, -1)
+
+
+def _product_means(transfer: Transfer, covariances: Floats) -> Floats:
+    """Return E σ(z_a) σ(z_b) for two inputs a and b, [P, 2, 2], given the covariances of z, [P, 2, 2]."""
+    # The mean of σ² is that of two equal inputs. The same nodes give them exactly the correlation 1.
+    variances = covariances.diagonal(axis1=1, axis2=2)  # [P, 2]
+    alike = variances[:, :, None, None] * np.ones((2, 2))
+    triples = np.concatenate([alike, covariances[:, None]], 1)
+    first_mean, second_mean, between = product_mean(transfer, triples.reshape(-1, 2, 2)).reshape(-1, 3).T
+    return np.stack([first_mean, between, between, second_mean], -1).reshape(-1, 2, 2)
+
+
+def tangent_kernels(transfer: Transfer, slope: Transfer, first: Floats, cw: Sequence[float]) -> Floats:
+    """Return the tangent kernel Θ(x, x′) of an untrained, infinitely wide net without biases, [P].
+
+    The net is in the parametrisation of the tangent kernel. Each layer changes the kernel to K + C_w E σ′(z)
+    σ′(z′) Θ, where K is the covariance of the signals of the next layer on both inputs.
+
+    Args:
+        transfer: σ.
+        slope: σ′.
+        first: covariances of the signals of the first layer, C_w x_aᵀx_b/d, [P, 2, 2].
+        cw: C_w of layer l + 1, [L].
+    """
+    covariances, kernels = first, first[:, 0, 1]
+    for weights in cw:
+        factors = weights * product_mean(slope, covariances)
+        covariances = weights * _product_means(transfer, covariances)
+        kernels = covariances[:, 0, 1] + factors * kernels
+    return kernels
 
 
 def spread(transfer: Transfer) -> float:

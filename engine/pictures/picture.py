@@ -50,12 +50,13 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `take` reads the last, first, largest or least value of the measure along the dimension, or their mean.
     `first_below` and `first_above` read the first place at which the measure is below or above a threshold.
-    They read this place for every replica, or with `of = "mean"` for the mean over replicas. Without
-    `between`, this place is one at which the measure has a value. With `between`, the crossing of the
-    threshold is interpolated between this place and the previous one, linearly (`linear`) or linearly in the
-    logarithms of place and measure (`log`). If a logarithm is undefined, nothing is interpolated. `place_of`
-    reads the first place of the largest or least value, or the place before the largest gap. A gap between
-    two neighbouring values is the ratio of the larger to the smaller.
+    They read this place for every replica, or with `of = "mean"` for the mean over replicas. With `between =
+    "no"`, the reading is the first place with a measured value beyond the threshold. Other values of
+    `between` interpolate the crossing of the threshold between this place and the previous one. `linear`
+    interpolates linearly, and `log` linearly in the logarithms of place and measure. If a logarithm is
+    undefined, nothing is interpolated. `place_of` reads the first place of the largest or least value, or the
+    place before the largest gap. A gap between two neighbouring values is the ratio of the larger to the
+    smaller.
 
     `until` is a condition on a clock or on another measure. Every replica is read only up to the first
     evaluation point that meets the condition; later evaluation points count as having the value of this
@@ -381,7 +382,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures whose values in every single replica the picture needs."""
+        """Names of the measures that the picture needs for every single replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)

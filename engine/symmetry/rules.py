@@ -128,7 +128,7 @@ def symmetries(
     seed: int = 0,
     going: Callable[[float], object] = lambda done: None,
 ) -> list[Symmetry]:
-    """Measure for which groups transformations of the inputs do not change what a rule learns.
+    """Measure, for each group, whether transformations of the inputs change what a rule learns.
 
     A linear neuron and a net are trained in float64 with full batches, for two random elements of every
     group. The random numbers of the rule are the same in all runs. If the rule computes in a lower precision,

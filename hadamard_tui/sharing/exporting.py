@@ -147,7 +147,7 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
     try:
         return with_look(shown, Look(view(drawn(results.sweep.experiment)[number], results)), learner_name)
     except BadInput:
-        return replace(shown, series=(), axes=None)
+        return replace(shown, series=(), axes=None, pictures=replace(shown.pictures, heat=None))
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
@@ -170,6 +170,8 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
         is_split = look.resolved.multiples and has_multiples(look) and not is_difference(look)
         apart = multiples(look, len(look.view.curves), learner_name or "")[0] if is_split else ()
     beneath = next(iter(lower), None)
+    if shown.pictures is not None:
+        shown = replace(shown, pictures=replace(shown.pictures, heat=None))
     return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart, beneath=beneath)
 
 

@@ -72,6 +72,14 @@ def test_nothing_is_drawn_next_to_what_is_missing():
     assert level_lines(x, x, values, 2.5)[:, 1].max() == 1
 
 
+@pytest.mark.filterwarnings("error")
+def test_infinite_values_are_missing_and_give_no_warning():
+    x = np.arange(5.0)
+    heights = np.tile(x, (5, 1))
+    heights[2:, :] = [math.inf, math.inf, -math.inf, math.inf, math.inf]
+    assert level_lines(x, x, heights, 2.5)[:, 1].max() == 1
+
+
 def naive_line(across, down, wide, high):
     """All dots on a line, by a thousand steps along each segment."""
     dots = set()

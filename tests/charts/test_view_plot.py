@@ -595,6 +595,14 @@ def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) 
     return curve(name, y, x, number=number, ended=True, stderr=None, **more)
 
 
+def test_the_legend_says_that_a_curve_without_a_point_diverged():
+    nowhere = ended("lost", RATES, np.full(4, np.nan), 1, lost=np.full(4, 4))
+    partly = ended("partly", RATES, np.array([1, 1, 1, np.nan]), 2, lost=np.array([0, 0, 1, 4]))
+    view = replace(along("x"), curves=[ended("whole", RATES, RATES, 0), nowhere, partly])
+    names = [series.name for series in plot(Look(view)).series if series.name]
+    assert names == ["whole", "lost (diverged)", "partly"]
+
+
 def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
     complete = ended("whole", RATES, RATES, 0)
     view = replace(along("x"), places_of=lambda any_view: RATES)

@@ -93,6 +93,7 @@ BOUND = {
     "layer-fluctuation": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "layer-fluctuation-wide": {"net": NET},
     "tangent-norm-mean": {"net": NTK},
+    "tangent-recursion": {"net": NTK},
     "input-gradient-mean": {"net": NET},
     "input-gradient-fluctuation": {"net": NTK},
     "layer-log-mean": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
@@ -155,6 +156,7 @@ PARITY = {
 
 FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide", "layer-log-mean", "layer-log-variance")
 OF_ONE_INPUT = (*FLUCTUATIONS, "input-gradient-fluctuation")
+OF_PAIRS = ("correlation-recursion", "tangent-recursion")
 OF_GRADIENTS = ("tangent-norm-mean", "input-gradient-mean")
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp", *OF_GRADIENTS)
 """They ask something of the learner alone, and hold on every problem."""
@@ -281,7 +283,7 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in OF_ONE_INPUT),
-    ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
+    *((kind, {"matrix": "pair", "protocol": "at-init"}) for kind in OF_PAIRS),
     ("johnson-lindenstrauss", {"protocol": "at-init"}),
     *((kind, {"matrix": {"kind": "ball", "d": 2}, "target": "coin", "d": None}) for kind in COVERINGS),
     ("covering-volume", {"matrix": {"kind": "ball", "rotate": True}}),
@@ -475,7 +477,10 @@ HOLDS_NOT = [
     ("lazy-flow", {"matrix": "gaussian"}, "requires gradient flow"),
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
-    ("correlation-recursion", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two inputs"),
+    *(
+        (kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two inputs")
+        for kind in OF_PAIRS
+    ),
     ("johnson-lindenstrauss", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two points"),
     ("distortion-limit", {"matrix": "sphere", "protocol": "at-init"}, "the matrix is sphere"),
     ("distortion-limit", {"matrix": {"kind": "gaussian", "n": 1}, "protocol": "at-init"}, "two points"),
@@ -683,7 +688,9 @@ BINDS_NOT = [
     *((kind, LLS, "fully connected net") for kind in OF_NETS if kind not in OF_GRADIENTS),
     *((kind, LLS, "Gaussian start") for kind in OF_GRADIENTS),
     *((kind, gd(0.1, kind="layer-by-layer"), "draws signals") for kind in OF_GRADIENTS),
-    ("correlation-recursion", LLS, "fully connected net"),
+    *((kind, LLS, "fully connected net") for kind in OF_PAIRS),
+    ("tangent-recursion", NET, "in the parametrisation `ntk`"),
+    ("tangent-recursion", gd(0.1, kind="dense", parametrisation="ntk", cb=0.1), "without biases"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws their signals independently"),
     ("johnson-lindenstrauss", LLS, "Gaussian weights"),
     ("distortion-limit", LLS, "Gaussian weights"),

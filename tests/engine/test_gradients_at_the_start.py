@@ -80,7 +80,25 @@ def test_the_tangent_norm_is_that_of_differences_in_every_weight(words, of):
         assert lengths[replica] == pytest.approx(total, rel=1e-5)
 
 
+@pytest.mark.parametrize("words", [{}, {"cb": 0.3}, {"parametrisation": "ntk"}])
+def test_the_tangent_product_is_that_of_differences_in_every_weight(words):
+    products, tensors, rows = measured({"kind": "tangent-product"}, **words)
+    step = 1e-6
+    for replica in range(2):
+        total = 0.0
+        for name in (name for name in tensors if name[0] in "Wb"):
+            for place in np.ndindex(tensors[name].shape[1:]):
+                ends = []
+                for sign in (1, -1):
+                    moved = {key: tensor.copy() for key, tensor in tensors.items()}
+                    moved[name][(replica, *place)] += sign * step
+                    ends.append(np.array([signals_of(moved, replica, x)[0][-1] for x in rows[replica][:2]]))
+                total += np.prod((ends[0] - ends[1]) / (2 * step))
+        assert products[replica] == pytest.approx(total, rel=1e-5)
+
+
 @pytest.mark.parametrize(("measure", "architecture", "reason"), [
+    ({"kind": "tangent-product"}, {"kind": "layer-by-layer"}, "layers z = Wa"),
     ({"kind": "tangent-norm"}, {"kind": "layer-by-layer"}, "layers z = Wa"),
     ({"kind": "tangent-norm", "of": "W9"}, {"kind": "dense"}, "a tensor W9"),
     ({"kind": "input-gradient"}, {"kind": "dense", "outputs": "m"}, "one output"),

@@ -197,6 +197,13 @@ def test_a_logarithmic_grid_of_a_power_of_ten_has_its_powers():
     assert places(protocol, D).tolist() == [0, 1, 10, 100, 1000]
 
 
+def test_the_growth_of_the_loss_is_the_logarithm_of_the_quotient_of_neighbours():
+    curve, _ = measured(steps(steps=12, records=6), gd(0.2), measures=["loss-growth"], replicas=3)
+    growth, loss = curve.values("loss-growth"), curve.values("loss")
+    assert np.isnan(growth[0]).all()
+    np.testing.assert_allclose(growth[1:], np.log(loss[1:] / loss[:-1]), rtol=1e-5, atol=1e-7)
+
+
 def test_a_run_ends_when_a_clock_has_passed_a_value():
     protocol = steps(steps=100, records=100, until={"clock": "time", "above": 0.25})
     described = experiment("gaussian", learners={"it": gd([0.01, 0.1])}, d=D, protocol=protocol)

@@ -139,6 +139,22 @@ def correlated(described: Experiment) -> Naive:
     return Naive(np.array([np.mean(of_replicas, 0)]), 1e-6)
 
 
+def tangents_of_pairs(described: Experiment) -> Naive:
+    """Tangent kernel of two rows in a wide ReLU net without biases, by its two arc-cosine functions."""
+    net, of_replicas = described.learners[0].architecture, []
+    for rows in instances(described):
+        kernel = net.cw * rows[:2] @ rows[:2].T / rows.shape[1]
+        tangent = kernel[0, 1]
+        for _ in range(len(net.widths)):
+            scales = np.sqrt(kernel.diagonal())
+            cosine = float(kernel[0, 1] / scales.prod())
+            ramps = scales.prod() * pairs(cosine)[0]
+            kernel = net.cw * np.array([[kernel[0, 0] / 2, ramps], [ramps, kernel[1, 1] / 2]])
+            tangent = kernel[0, 1] + net.cw * (np.pi - np.arccos(cosine)) / (2 * np.pi) * tangent
+        of_replicas.append(tangent)
+    return Naive(np.array([np.mean(of_replicas)]), 1e-6)
+
+
 def embedded(described: Experiment) -> Naive:
     """Smallest ε for which m units suffice by m ≥ (8/ε²) ln k."""
     (units,) = described.learners[0].architecture.widths
@@ -332,6 +348,16 @@ TWINS = (
             **net(widths=[6, 6, 6], activation="relu", cw=1.5, cb=0.2),
         },
         correlated,
+    ),
+    Twin(
+        "tangent-recursion",
+        {
+            "matrix": {"kind": "gaussian", "n": 3, "d": 4},
+            "replicas": 2,
+            **AT_INIT,
+            **net(widths=[6, 6, 6], activation="relu", cw=1.5, parametrisation="ntk"),
+        },
+        tangents_of_pairs,
     ),
 )
 

@@ -47,6 +47,15 @@ def rows(text: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.decode())))
 
 
+def test_another_picture_replaces_a_heat_map(shown: Shown):
+    of_map = with_picture(shown, 1)
+    assert of_map.pictures is not None
+    assert of_map.pictures.heat is not None
+    chart = with_picture(of_map, 0)
+    assert chart.pictures is not None
+    assert chart.pictures.heat is None
+
+
 def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
     table = rows(content(Path("a.csv"), shown, ""))
     end = [row for row in table if row["picture"] == "end" and row["series"] == "learner"]
