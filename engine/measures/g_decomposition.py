@@ -71,7 +71,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.one_hot:
-            return "labels are one-hot classes, one target for each"
+            return "labels are one-hot, with one target for each class"
         classes = problem.target.columns(problem.matrix)
         if learner.architecture is None or learner.architecture.outputs != classes:
             return "the learner is a net with an output for each class"
