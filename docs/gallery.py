@@ -81,11 +81,7 @@ def main() -> int:
     for name in names:
         presets.path_of(name)
     errors = console.errors()
-    thumbnails = {
-        name: thumbnail
-        for name, thumbnail in preview.read_file(preview.FILE).items()
-        if name in presets.names()
-    }
+    thumbnails = _stored_thumbnails()
     due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
     failed = _run_all(due, thumbnails, errors)
     for picture in PICTURES.glob("*.svg"):
@@ -99,6 +95,14 @@ def main() -> int:
     if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, thumbnails)):
         errors.print(f"without a chart of what they say now: {stale}", soft_wrap=True)
     return int(failed)
+
+
+def _stored_thumbnails() -> dict[str, Thumbnail]:
+    return {
+        name: thumbnail
+        for name, thumbnail in preview.read_file(preview.FILE).items()
+        if name in presets.names()
+    }
 
 
 def _is_stale(entry: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
@@ -131,11 +135,13 @@ def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], error
     began, done = time.monotonic(), 0.0
     for number, entry in enumerate(due, start=1):
         try:
-            thumbnails[entry.name] = thumbnail = make(entry, errors)
+            thumbnail = make(entry, errors)
         except BadInput as error:
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
+        thumbnails |= _stored_thumbnails()  # another process may have added some
+        thumbnails[entry.name] = thumbnail
         preview.write_file(preview.FILE, thumbnails)
         done += expected[entry.name]
         seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done

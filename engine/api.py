@@ -84,8 +84,8 @@ def _learner_names(experiment: Experiment) -> str:
 def load(name: PresetName, *changes: str) -> Preset:
     """Return a preset with changes such as `"problem.matrix.d=256"`. Raises: BadInput.
 
-    If a change affects the results that a claim describes, or the picture of the claim, the claim is not
-    judged.
+    A claim of the preset is about results in one picture. The claim is not judged if a change affects these
+    results or this picture.
     """
     _check_texts(changes)
     document = presets.document(fspath(name), changes)

@@ -369,7 +369,7 @@ class HadamardApp(FailingApp):
 
         Args:
             address: address of the section. If it is empty, open the first section that the experiment cites.
-                If it cites none, open the section that shows a run of its preset.
+                If the experiment cites no section, open the section that shows a run of the preset.
         """
         from engine.spec import theory_pages
         from hadamard_tui.screens.theory_page import cited_sections, page_of
@@ -647,7 +647,8 @@ class HadamardApp(FailingApp):
 def open_app(start: Launch) -> int:
     """Run the app, and return its exit code.
 
-    After the user quits, this returns within about a second, unless a file is unfinished.
+    After the user quits, this returns within about a second. It waits longer, at most PATIENCE_FOR_FILES
+    seconds, if files are still being written.
     """
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 

@@ -184,7 +184,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _command_line() -> TyperGroup:
-    """Return the group of all commands. To create them takes 50 ms, so it waits until one is looked up."""
+    """Return the group of all commands.
+
+    The commands are created when a command is first looked up, because their creation takes 50 ms.
+    """
     group = typer.main.get_group(app)
     assert isinstance(group, CommandGroup)
     group.make_commands = lambda: typer.main.get_group(all_commands).commands

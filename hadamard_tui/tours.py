@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change of a stop's experiment that breaks its theorem, and the finding of a run with this change.
+    """Change that makes the theorem of a stop inapplicable, and the finding of a run with this change.
 
     Args:
         set: changes of fields, such as `problem.matrix.d=256`.
@@ -144,7 +144,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
-        learns: text that names learners outside the preset that also learn the target of this stop.
+        learns: text that names further learners, which are not in the preset but also learn its target.
         break_: change that breaks the theorem of the stop. If it is missing and `set` is empty, the stop
             takes the change that a built-in talk lists for the preset.
     """

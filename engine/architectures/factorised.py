@@ -127,9 +127,10 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return initial tensors that replace `params` if every instance x zᵀ becomes U x (V z)ᵀ.
+        """Return initial tensors that predict for instances U x (V z)ᵀ what `params` predict for x zᵀ.
 
-        `turn` maps a matrix W, flattened to a vector, to U W Vᵀ.
+        U and V are rotations, and `turn` maps a matrix W, flattened to a vector, to U W Vᵀ. With the start
+        `identity`, `params` are returned unchanged.
         """
         if self.init == "identity":
             return params

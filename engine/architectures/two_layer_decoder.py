@@ -32,9 +32,10 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate ½ over these rows. Then (v_ψ)_t ≈ L
     y_t and (v_m)_t ≈ μ (c_t y_t + κ y_t y_0 y_1), with κ = ε/√2 and a number c_t that does not depend on
-    labels. Row t + d/2 − 1 is not among the first d/2 + 1 rows of the pass. Its features φ combine (v_ψ)_t
-    and (v_m)_t into the prediction y_t y_0 y_1, which is the label of this row. So φ is constructed from the
-    table that says which row is the product of which other rows. The largest entries of φ exceed √2/(με).
+    labels. For each t from 2 to d/2, row t + d/2 − 1 is not among these rows, so it is never seen. The
+    features φ of row t + d/2 − 1 combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1, which is the
+    label of this row. So φ is constructed from the table that says which row is the product of which other
+    rows. The largest entries of φ exceed √2/(με).
 
     After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this
     loss is below 1 − (k+1)/d, which was conjectured to be a lower bound for any start and any φ. Derived

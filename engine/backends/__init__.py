@@ -46,7 +46,7 @@ RESTING = 4
 
 
 class Needs(NamedTuple):
-    """What a backend needs, such as torch. The defaults describe ordinary steps on the data matrix."""
+    """Requirements of a backend: the data matrix, torch, and additional memory."""
 
     matrix: bool = False
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""

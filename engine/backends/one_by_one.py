@@ -123,9 +123,9 @@ class OrthogonalRows:
         self.place += 1
 
     def _index_of_rows(self, selected: slice) -> Any:
-        """Return an index into tensors of all rows.
+        """Return an index into tensors [n, R, …] that selects some of the rows passed to `learn_ahead`.
 
-        It selects rows of the last `learn_ahead` call, by their positions in that call.
+        `selected` contains the positions of these rows among the rows of the last `learn_ahead` call.
         """
         if isinstance(self._rows, range):
             rows = self._rows[selected]
@@ -133,7 +133,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write_new_steps(self) -> None:
-        """Update the stored predictions and weights by all steps made since the last call."""
+        """Update the stored predictions and weights by all steps that they do not include yet."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._index_of_rows(new)] = self.changes.after[new]

@@ -30,8 +30,8 @@ class Structured(Backend):
 
     If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. A rule
     that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the same
-    steps on Hadamard data. For other learners, and for solvers that need only products, the operator is the
-    rows of a Sylvester matrix.
+    steps on Hadamard data. All other learners get the rows of a Sylvester matrix. If such a learner has a
+    solver, the solver must read only inner products and single rows of the instances.
     """
 
     place: ClassVar[int] = 30

@@ -379,8 +379,9 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Return the curve or theory line to compare with: its name, and a function for its values.
 
-    The function takes a second function, such as `whole`, which returns the y values of a curve or line, over
-    all or some replicas. The first function interpolates these values linearly at the x positions of `curve`.
+    The argument of the returned function is another function, such as `whole`. This other function computes
+    the y values of a curve or line, over all or some replicas. The returned function interpolates these y
+    values linearly at the x positions of `curve`.
     """
     try:
         line = line_of(view, name, curve.name)

@@ -32,9 +32,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
     def _arrivals_in_words(self, view: View) -> str:
         """Return a sentence that says from which x on each curve stays below the number in the claim.
 
-        The sentence first names the curves that stay below the number from x = `at` on, or from a smaller x
-        on. The sentence is empty if the claim's curve is not among these curves. It is also empty if x is not
-        the training progress, such as the number k of examples.
+        Curves with an x of at most `at` come first, then curves with a larger x, then curves that never stay
+        below the number. The sentence is empty if the claim's curve is not in the first of these groups. It
+        is also empty if x is not the training progress, such as the number k of examples.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]

@@ -69,9 +69,9 @@ class PairLosses(NamedTuple):
 class PairVerdict(NamedTuple):
     """Verdict on a pair of learners, and the intervals that decide it.
 
-    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. Each interval
-    is for the logarithm of a ratio of two losses, which the field's docstring names. A positive logarithm
-    means that the loss in the numerator is larger.
+    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. The four
+    intervals are for logarithms of ratios of two losses. The docstring of each interval's field states the
+    ratio. A positive logarithm means that the loss in the numerator is larger.
     """
 
     word: Word

@@ -61,17 +61,17 @@ def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return the alignment C(f, G) for the group G of all sign flips of n bits: max_S f̂(S)².
+    """Return the alignment of a function f under the group G of sign flips of n bits: C(f, G) = max_S f̂(S)².
 
-    `coefficients` defines f̂(S) for sets S of bits. The formula holds because each parity spans a space that
-    is invariant under sign flips. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values
-    of f.
+    The docstring of the module defines C, and `coefficients` defines f̂(S) for sets S of bits. The formula
+    holds because each parity spans a space that is invariant under sign flips. `rows` [2ⁿ, n] are the points
+    of the cube, and `labels` [2ⁿ] are the values of f.
     """
     return float(np.square(coefficients(rows, labels)).max())
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
-    """Return the alignment C(f, G) for the group G of all permutations of n bits.
+    """Return the alignment C(f, G) of a function f under the group G of permutations of n bits.
 
     Let f_1 … f_m be the different images f(gx), scaled so that E f_i² = 1. The alignment is 1/m times the
     largest eigenvalue of the matrix with the entries E f_i f_j. The result is NaN for more than MOST_IMAGES

@@ -108,9 +108,9 @@ def landing(product: float) -> Landing:
     The label is y = 0, and the number m of hidden units goes to infinity. γ is the learning rate for the loss
     ½z², and λ₀ = ‖∇z‖² at the start. Let s = γ²qz² and κ = γλ, where λ = ‖∇z‖² changes during training, and q
     is defined in `recursion`. A step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4). For a product between 2 and 4,
-    s grows from nearly 0 by a factor (κ − 1)² per step. The final state varies by less than about 1e-3 if the
-    first s is multiplied by up to (κ − 1)². So the mean over PHASES such starts is returned. For products of
-    4 and more, the result is NaN.
+    s grows from nearly 0 by a factor (κ − 1)² per step. Multiplying the first s by a number from 1 to (κ −
+    1)² changes the final state by less than about 1e-3. The function returns the mean final state for PHASES
+    values of the first s in this range. For products of 4 and more, the result is NaN.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

@@ -122,8 +122,8 @@ def _saddle_point(prior: DeepPrior, d: int, count: int, norm: float) -> float:
     """Return the saddle point c of the integrand in `posterior`, found by bisection.
 
     The integrand is the product of q(x) e^(cx) and (t/R)^(m−2) R^(−P) e^(−cx), with x = ln R and the letters
-    of `posterior`. Divided by its integral, the first factor is a density. At the saddle point c, the mean of
-    this density is the x at which the second factor is largest.
+    of `posterior`. For each c, the first factor divided by its integral over x is a density, whose mean
+    depends on c. At the saddle point, this mean is the x at which the second factor is largest.
     """
     if norm == 0:
         return -float(count)

@@ -110,12 +110,12 @@ Numbers = NDArray[np.int64]
 class SignProducts:
     """Products of unknown signs ±1. The observed products determine others.
 
-    Every product has one sign from each list. It is represented by a vector over F₂ that has a 1 for each of
-    its signs. The value of a product is known if its vector is a sum of the vectors of observed products. The
-    object stores a value of each sign, such that the observed products have their observed values. It also
-    stores a basis of the space of vectors that are orthogonal to the vectors of all observed products. The
-    code of a sign consists of the entries of the basis vectors for this sign. A product is known if the codes
-    of its signs add up to 0.
+    There are r lists of signs, and every product multiplies r signs, one from each list. A vector over F₂
+    represents the product. The vector has a 1 for each sign of the product. The value of a product is known
+    if its vector is a sum of the vectors of observed products. The object stores a value of each sign, such
+    that the observed products have their observed values. It also stores a basis of the space of vectors that
+    are orthogonal to the vectors of all observed products. The code of a sign consists of the entries of the
+    basis vectors for this sign. A product is known if the codes of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:

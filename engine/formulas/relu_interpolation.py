@@ -61,9 +61,10 @@ def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
     """Return the net f of ReLU units with the least (1/m) Σ_i (f(x_i) − y_i)² + λR, where R is its cost.
 
     The module defines R. Kinks at the points suffice. So the problem is a Lasso over units with kinks at the
-    points, with a free constant. The residual z of the minimiser is the point nearest to y − ȳ that satisfies
-    Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and Hanson's least-distance programming finds z
-    exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
+    points, with a free constant. For such a unit, let u [m] be its values relu(x_i − x_j) or relu(x_j − x_i)
+    at the points x_i. Let ȳ be the mean of y. The residuals z_i = y_i − f(x_i) satisfy Σ_i z_i = 0 and |⟨z,
+    u⟩| ≤ mλ/2 for all u. Of all such vectors, z is nearest to y − ȳ. Lawson and Hanson's least-distance
+    programming finds z exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
 
     Args:
         x: different points [m].

@@ -289,9 +289,10 @@ def largest_near(
     """Return the largest eigenvalue of every net's Hessian, as `largest` does, and eigenvectors.
 
     Lanczos starts near the vectors `near` [N, P], such as eigenvectors of the same nets a few training steps
-    ago. It then needs about half of the products. The eigenvectors [N, P] are None for nets of at most EXACT
-    parameters, and for nets that are too large for a joint iteration. In the returned eigenvectors and in
-    `near`, a row of zeros means that the net has no vector.
+    ago. With this start, Lanczos needs about half as many products with the Hessian as with a random start.
+    The eigenvectors [N, P] are None for nets of at most EXACT parameters, and for nets that are too large for
+    a joint iteration. In the returned eigenvectors and in `near`, a row of zeros means that the net has no
+    vector.
     """
     if curvature.size <= EXACT:
         return _largest_of_matrices(curvature.matrices().double()), None

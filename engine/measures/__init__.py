@@ -346,8 +346,8 @@ class Measure(Part, frozen=True):
     def every(cls) -> tuple[Measure, ...]:
         """Return all variants of this measure that have separate names.
 
-        By default, the only variant is the measure with default fields alone. Other classes have several, for
-        example for all rows, for the rows seen, and for the rows never seen.
+        By default, there is one variant: the measure with the default values of its fields. Other classes
+        have several variants, for example for all rows, for the rows seen, and for the rows never seen.
         """
         return (cls(),)
 

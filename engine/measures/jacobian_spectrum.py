@@ -50,7 +50,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(
-            expensive="the eigenvalues of the matrix J Jᵀ of every net",
+            expensive="the eigenvalues of J Jᵀ for the Jacobian J of every net",
             ends_only=True,
         )
 
@@ -82,10 +82,10 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
 
 def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield, for each net, which of its predictions are for rows seen, and the matrix J Jᵀ of these.
+    """Yield, for each net, the indices of its predictions for rows seen, and the matrix J Jᵀ.
 
-    J = ∂ŷ/∂W₁ is the Jacobian with respect to the first layer. A net with K outputs has K·n predictions,
-    ordered output by output, and the indices refer to this order.
+    J = ∂ŷ/∂W₁ is the Jacobian of these predictions ŷ with respect to the first layer. A net with K outputs
+    has K·n predictions, ordered output by output. The indices are positions in this order.
     """
     instances, nets = probe.data.instances, seen_by_net(probe)
     members = len(nets) // instances.replicas

@@ -39,7 +39,8 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
     It is the strongest lower bound on the curve at x. If no lower bound has a value at x, it is a theory line
     of another direction, such as an upper bound. EXACTNESS lists these directions; the first one is
-    preferred. The two edges of a band are left out.
+    preferred. If several lines of one kind have a value at x, such as the two edges of a band, they are left
+    out.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound

@@ -50,12 +50,13 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `take` reads the last, first, largest or least value of the measure along the dimension, or their mean.
     `first_below` and `first_above` read the first place at which the measure is below or above a threshold.
-    They read this place for every replica, or with `of = "mean"` for the mean over replicas. Without
-    `between`, this place is one at which the measure has a value. With `between`, the crossing of the
-    threshold is interpolated between this place and the previous one, linearly (`linear`) or linearly in the
-    logarithms of place and measure (`log`). If a logarithm is undefined, nothing is interpolated. `place_of`
-    reads the first place of the largest or least value, or the place before the largest gap. A gap between
-    two neighbouring values is the ratio of the larger to the smaller.
+    They read this place for every replica, or with `of = "mean"` for the mean over replicas. With `between =
+    "no"`, the reading is the first place with a measured value beyond the threshold. Other values of
+    `between` interpolate the crossing of the threshold between this place and the previous one. `linear`
+    interpolates linearly, and `log` linearly in the logarithms of place and measure. If a logarithm is
+    undefined, nothing is interpolated. `place_of` reads the first place of the largest or least value, or the
+    place before the largest gap. A gap between two neighbouring values is the ratio of the larger to the
+    smaller.
 
     `until` is a condition on a clock or on another measure. Every replica is read only up to the first
     evaluation point that meets the condition; later evaluation points count as having the value of this
@@ -80,7 +81,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.until is not None and self.over != "record":
             raise BadField(
                 "until",
-                'a condition that ends training requires a reading along training; set over = "record"',
+                'this option selects evaluation points; set over = "record", or leave `until` out',
             )
 
     @property
@@ -206,9 +207,9 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `x` is one of the following, or an expression of them: a clock (k, step, time …), a sweep axis, an index
     of the measure, the `rate` if a learner tries several rates, or the mean over replicas of a measure that
     is a single number (loss, functional_margin …). Every learner has a curve. If `curves` names sweep axes,
-    every learner has one curve for each of their values. `at` fixes the value of another dimension, and
-    `read` reduces a dimension to one number. If x contains no clock and no measure, the value at the last
-    evaluation point is shown, unless `at` or `read` selects another.
+    every learner has one curve for each combination of their values. `at` fixes the value of another
+    dimension, and `read` reduces a dimension to one number. If x contains no clock and no measure, the value
+    at the last evaluation point is shown, unless `at` or `read` selects another.
 
     The measured values go through these steps, in this order. `at` selects values. `running` replaces each
     value by a statistic of all evaluation points so far. `times` multiplies by a factor. `read` reduces a
@@ -244,7 +245,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     measure: MemberOf[Measure]
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="sweep axes; each learner has one curve for each of their values"),
+        Meta(
+            title="curves",
+            description="sweep axes; a learner has one curve for each combination of axis values",
+        ),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
@@ -358,7 +362,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         bool | None,
         Meta(title="logarithmic x", description="auto: yes if the values of x are spaced logarithmically"),
     ] = None
-    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
+    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: linear y-axis")] = None
 
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
@@ -378,7 +382,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures whose values in every single replica the picture needs."""
+        """Names of the measures that the picture needs for every single replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)

@@ -216,7 +216,7 @@ def has_error(how: str, count: int) -> bool:
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
-    """Return the standard error of an estimate, computed from `count` replicas and their summary `how`.
+    """Return the standard error of an estimate that is computed from `count` replicas.
 
     It is computed by the delete-one jackknife, as √((R − 1)/R · Σ(θ_r − θ̄)²). Here, θ_r is the estimate
     without replica r. With more than MOST_OMITTED replicas, R = RESAMPLES groups of replicas are omitted
@@ -228,6 +228,7 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
     because their errors cannot be estimated from the replicas.
 
     Args:
+        how: name of the summary of replicas that the estimate uses, such as "median".
         estimate: function that returns the estimate from a subset of the replicas.
 
     Source: Efron, Tibshirani 1993 ch. 10–11.

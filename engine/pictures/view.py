@@ -75,7 +75,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Apart = tuple[int, ...]
-"""Index of the value of each sweep axis that distinguishes curves."""
+"""For each sweep axis that distinguishes curves, the index of a value of this axis."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """Largest change of a loss by rounding errors, relative to the initial loss, by number type."""
@@ -435,7 +435,10 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Function of a sweep point's index. It returns the point's y position on a heat map, or None."""
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve called `name`, or else the chosen curve of learner `name`. Raises: KeyError."""
+        """Return the curve called `name`, or else a curve of the learner called `name`. Raises: KeyError.
+
+        Of the learner's curves, it is the first that represents the learner (see `CurveView.chosen`).
+        """
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
             if curve.name == name or curve.chosen:
@@ -452,9 +455,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return a view with only the curves and theory lines at some values of the sweep axes.
+    """Return a view with only the curves and theory lines at one value of each sweep axis.
 
-    `apart` is the index of the value of each sweep axis that distinguishes curves.
+    For each sweep axis that distinguishes curves, `apart` contains the index of this value.
     """
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]

@@ -28,7 +28,7 @@ def y_name(view: View) -> str:
 
 
 def measure_name(view: View) -> str:
-    """Return the name of a view's measure, or its label if this does not contain the name."""
+    """Return the name of a view's measure if the measure's label contains it, and otherwise the label."""
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 
@@ -59,9 +59,9 @@ def line_name(view: View, line: LineView) -> str:
 def line_in_brief(view: View, line: LineView) -> str:
     """Return the formula or the name of a theory line, whichever is shorter.
 
-    The formula is used only if it describes the line fully as it is drawn. It does not if the line belongs to
-    one curve or to one value of a sweep axis. Nor does it if the picture shows a function of the measure,
-    such as a ratio.
+    In two cases, the formula would not describe the line fully, and the name is returned. The line may belong
+    to one curve or to one value of a sweep axis. Or the picture may show a function of the measure, such as a
+    ratio.
     """
     name = line_name(view, line)
     says_all = view.quantity.as_measured and not (line.curve or line.apart)

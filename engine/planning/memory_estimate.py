@@ -184,7 +184,8 @@ def scatters(plan: RunPlan) -> bool:
 def _field_to_change(number: int, planned: LearnerPlan) -> str:
     """Return the path of the field to change if a learner needs too much memory.
 
-    It is the learner's solver, its rates if there are several, or its architecture.
+    The field is `solver` if the learner has a solver. Otherwise, it is `update.lr` if the learner has several
+    rates, and `architecture` if it has one rate.
     """
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
@@ -248,7 +249,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return what does not fit into memory in words, such as "a 4096 × 4096 matrix".
+    """Describe in words what does not fit into memory, such as "a 4096 × 4096 matrix".
 
     `where` is the path of the field that needs the most memory.
     """
@@ -257,12 +258,11 @@ def _size_in_words(plan: RunPlan, where: str) -> str:
     if plan.experiment.run.replicas > 1:
         size += f" in {plan.experiment.run.replicas} replicas"
     if where == "protocol":
-        return f"{plan.learners[0].records} evaluation points of {len(plan.learners)} learners"
+        return f"a run of {len(plan.learners)} learners with {plan.learners[0].records} evaluation points"
     if where.startswith("learners"):
         planned = plan.learners[int(where.removeprefix("learners[").split("]")[0])]
-        size = f"{planned.learner.name} on {size}"
-        if len(planned.rates) > 1:
-            size = f"{len(planned.rates)} rates of {size}"
+        rates = f" with {len(planned.rates)} rates" if len(planned.rates) > 1 else ""
+        size = f"{planned.learner.name}{rates} on {size}"
     return size
 
 

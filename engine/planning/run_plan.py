@@ -57,8 +57,8 @@ class PlannedLine:
 def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
     """Check whether a theory line's theorem applies to the problem, and to each learner.
 
-    `verdicts` has the verdict on invariance of each learner, by name. If the theorem does not apply to the
-    problem, it applies to no learner, for the same reason.
+    `verdicts` says, by the learner's name, whether each learner is rotation invariant. If the theorem does
+    not apply to the problem, it applies to no learner, for the same reason.
     """
     finding = on_problem(line, experiment)
     on_learners = {
@@ -91,7 +91,8 @@ def lines_on(
 
     Args:
         names: names of the recorded measures.
-        recorded: verdicts on the learners, and lines that were already checked, which are reused.
+        recorded: contains the verdicts on the invariance of learners, and lines that need not be checked
+            again.
     """
     return tuple(_planned_lines(experiment, names, recorded))
 

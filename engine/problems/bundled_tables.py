@@ -48,7 +48,7 @@ class BundledTable(NamedTuple):
 
 @cache
 def read_bundled(name: TableName) -> BundledTable:
-    """Return a table that comes with scikit-learn. Words name the classes, as in its own loaders."""
+    """Return a table that comes with scikit-learn. Classes have the names that scikit-learn gives them."""
     lines = _lines(FILES[name])
     if name == "diabetes":
         numbers = np.array(_lines(NUMERIC_LABELS), np.float64)

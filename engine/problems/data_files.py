@@ -208,7 +208,10 @@ def make_absolute(part: Part) -> None:
 
 
 def beside(folder: Path, path: str) -> str:
-    """Convert a path relative to `folder` to one relative to the working folder; a path from ~ stays."""
+    """Convert a path relative to `folder` to a path relative to the working folder.
+
+    Absolute paths, and paths that begin with ~, are returned unchanged.
+    """
     return path if path.startswith("~") else str(folder / path)
 
 

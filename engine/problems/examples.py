@@ -170,10 +170,10 @@ def _squared_singular_values(labels: Rows) -> Floats:
     """Return the squared singular values s_i² of a matrix [m, n] of labels, largest first.
 
     A matrix with more rows than columns is first transposed. If the rows are then orthogonal, s_i² are their
-    squared lengths. This is so if the targets are all features of a Hadamard matrix, or these features and
-    their negatives. For other integer matrices, s_i² are the eigenvalues of the matrix of inner products,
-    which takes half the time of an SVD. Inner products are exact in float64, and also in float32 if no sum
-    exceeds EXACT.
+    squared lengths. For example, the rows are orthogonal if the targets are the features of a Hadamard
+    matrix, with or without their negatives. For other integer matrices, s_i² are the eigenvalues of the
+    matrix of inner products, which takes half the time of an SVD. Inner products are exact in float64, and
+    also in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:

@@ -138,12 +138,12 @@ class Repeats(NamedTuple):
     """The different instances, and where each of them is repeated."""
 
     instances: Instances
-    """All 2^d sign vectors, the same for every replica."""
+    """All 2^d vectors of ±1, the same for every replica."""
     numbers: torch.Tensor
-    """Number of each of the n instances among them, [R, n]."""
+    """Index in `instances` of each of the n instances, [R, n]."""
 
     def spread(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, n] of all instances, given the predictions [B, 2^d] of all sign vectors."""
+        """Return predictions [B, n] of all instances, given those of the different instances, [B, 2^d]."""
         members = len(predictions) // len(self.numbers)
         return predictions.gather(1, self.numbers.repeat_interleave(members, 0))
 
@@ -255,9 +255,10 @@ class ScaledIdentity(Instances):
     """n = d orthogonal instances of length √d, rotated to √d e_1 … √d e_n.
 
     For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner whose start is rotated, too,
-    makes the same predictions as on X. Its weights are its predictions, divided by √d. In a net, the same
-    holds for the weights and outputs of the first layer. The gradient of the loss on instance i is 0 outside
-    column i of these weights. Source: theory/symmetry#rotation-invariance.
+    makes the same predictions as on X. The weights of a linear neuron are its predictions, divided by √d. In
+    a net, column i of the first layer's weights is the output of this layer for instance i, divided by √d. In
+    these weights, the gradient of the loss on instance i is 0 outside column i. Source:
+    theory/symmetry#rotation-invariance.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:

@@ -47,8 +47,8 @@ class Treatment(NamedTuple):
 class MixedColumns:
     """Columns of words, dates and numbers, encoded anew for each set of training rows.
 
-    skrub encodes words and dates. Columns of numbers stay as they are, without the time that skrub needs for
-    each column.
+    skrub encodes words and dates. Columns of numbers are used as they are. They are not passed to skrub,
+    which would only take time.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:

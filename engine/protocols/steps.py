@@ -279,7 +279,7 @@ class Stepping(InPieces):
         return clocks
 
     def _schedule_factor(self) -> float | Floats:
-        """Return the schedule's factor in the last step: one number, or [R, V]."""
+        """Return the schedule's factor of the rates in the latest step: one number, or [R, V]."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor

@@ -133,7 +133,7 @@ class Gathered(NamedTuple):
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """Return the values by which a picture divides the curve `key`; empty if there are none.
 
-        The values for a theory line are those for its curve.
+        A theory line that belongs to a curve is divided by the same values as the curve.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -414,9 +414,9 @@ WHY = "other runs already determine all values in the pictures"
 def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the learners that need not run at sweep point `number`: their runs would change no picture.
 
-    Learners stop early only along a sweep axis with the field `until`. Pictures that read this axis show its
-    first value at which a measure passes a threshold. A learner stops when these values and their standard
-    errors are known.
+    Learners stop early only along a sweep axis with the field `until`. A picture with a reading over this
+    axis shows the first value of the axis at which a measure passes a threshold. A learner stops when these
+    first values and their standard errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]

@@ -32,9 +32,9 @@ def headline(
     has no values.
 
     Args:
-        results: results of the sweep. If they are given, a picture without a scaling law may state the law of
-            another picture. The other picture's x must be a sweep axis, and the first picture must have one
-            curve per value of this axis.
+        results: results of the sweep. If they are given, and the picture of `view` has no scaling law, the
+            headline may state the law of another picture. The x of the other picture must be a sweep axis.
+            The picture of `view` must have one curve per value of this axis.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
@@ -141,9 +141,10 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two_moves(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Choose two curves: the one with the highest later number, and `claimed`.
+    """Choose two curves: the curve with the highest number after the change, and `claimed`.
 
-    If `claimed` is missing or has the highest number itself, the second curve is the one with the lowest.
+    If `claimed` is missing or has the highest number itself, the second curve is the one with the lowest
+    number after the change.
     """
     if len(moves) < 2:
         return list(moves)

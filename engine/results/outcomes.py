@@ -21,8 +21,8 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 def judge(results: Results) -> list[Outcome]:
     """Return the outcome of every claim in an experiment, which may be a sweep.
 
-    A claim whose index is in `sweep.unjudged` is not judged. Its outcome then states the reason, and what its
-    picture shows about the claim's subject.
+    A claim whose index is in `sweep.unjudged` is not judged. The outcome of such a claim contains the reason,
+    and the sentence `finding` about the claim's picture.
     """
     experiment, views = results.sweep.experiment, _Views(results)
     outcomes = []

@@ -232,8 +232,9 @@ def _all_positions(shown: View, results: Results, steps: PictureSteps) -> Floats
 def _x_at_clock(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
     """Return the picture's x when the clock of the run at sweep point `number` shows `clock`.
 
-    If every curve has clocks of its own, return the largest x of a curve. Return None if the point has not
-    been run, or if x depends on an index of the measure or on a rate.
+    If the curves have separate clocks, they may have different x at this clock reading. Then return the
+    largest. Return None if the point has not been run, or if x depends on an index of the measure or on a
+    rate.
     """
     if number not in results.traces:
         return None

@@ -46,9 +46,9 @@ class Store:
     protocol and run settings, with all expressions resolved. The key also includes the code of the engine,
     the code of the user's own parts, and the content of data files. The key does not contain titles,
     pictures, claims, measures, roles and other learners. It contains the learner's name only if random draws
-    depend on the name. So a renamed learner can usually reuse its curves. A file has the values of every
-    replica only for measures for which the pictures and claims need them. If a set-up needs them for a
-    further measure, the curves are computed again.
+    depend on the name. So a renamed learner can usually reuse its curves. If a picture or claim needs the
+    values of every replica for a measure, the file contains them. For other measures, they may be missing. If
+    a set-up needs missing values, the curves are computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:

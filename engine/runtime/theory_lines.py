@@ -95,9 +95,10 @@ def _computed_line(
 def _needs_values(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line must be computed.
 
-    The values can be omitted only if all of the following holds. The line depends on the learner. Not every
-    run records its measure; such measures are also shown without a picture. Pictures show the measure, but no
-    picture shows the line, divides by the line, or has a contour of the line.
+    The values can be omitted only under three conditions. The line depends on the learner. The line's measure
+    is not one of the measures that every run records, because those are shown even without a picture.
+    Pictures show the line's measure, but no picture shows the line, divides by the line, or has a contour of
+    the line.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
@@ -111,9 +112,9 @@ def _needs_values(line: Line, setup: Setup) -> bool:
 def _values_beyond_end(line: Line, at: At) -> Along | None:
     """Return the values of a theory line at numbers k of examples beyond the end of the run, or None.
 
-    A picture that shows where a measure passes a threshold needs them, because the line may pass it later
-    than the run ends. The result is None without such a picture, and if training could not continue with
-    further examples.
+    A picture may show where a measure passes a threshold. Such a picture needs these values, because the
+    theory line may pass the threshold beyond the end of the run. The result is None if there is no such
+    picture, or if training could not continue with further examples.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol

@@ -52,9 +52,9 @@ Event: TypeAlias = RunEvent | Changed | Refused | Failed
 class Worker:
     """Background thread that runs a sweep. It sends events about state changes, but not about single steps.
 
-    `notify` is called from the thread. A worker runs once; a new run needs a new worker. Among workers with
-    the same `turn`, one works at a time, because a stopped worker may still draw data or learn an example
-    before it ends.
+    `notify` is called from the thread. A worker runs once; a new run needs a new worker. Workers that share
+    the lock `turn` work one after another. Otherwise, they could overlap, because a stopped worker may still
+    draw data or learn an example before it ends.
     """
 
     def __init__(

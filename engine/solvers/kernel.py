@@ -151,7 +151,7 @@ def _relu_tangent_kernel(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.
 
 
 class KernelStep(NamedTuple):
-    """Part of `KernelFit`'s update by one example that is precomputed, because it needs no labels."""
+    """Precomputed part of `KernelFit`'s update by one example; this part does not depend on labels."""
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""

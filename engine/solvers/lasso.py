@@ -172,12 +172,13 @@ class Minimiser:
             )
 
     def _change_of_weights(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
-        """Return a change of the active features' weights, and whether it leads to the least objective.
+        """Return a change of the active features' weights, and whether it leads to a minimum.
 
-        The least objective is over the active features' weights with their present signs. If the active
-        features are linearly independent, the change leads to it, by solving linear equations. If a feature
-        is linearly dependent on the features before it, the change is only a direction. Along this direction,
-        predictions stay the same, and ‖w‖₁ decreases until a weight is 0.
+        The minimum is that of the objective over the weights w_i of active features, with Σ_i s_i w_i in
+        place of ‖w‖₁. Here s_i is the present sign of w_i. If the active features are linearly independent,
+        the change to this minimum is found by solving linear equations. If a feature is linearly dependent on
+        the features before it, the change is only a direction. Along this direction, predictions stay the
+        same, and ‖w‖₁ decreases until a weight is 0.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 

@@ -79,8 +79,10 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
     """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1, or NaN if none exists.
 
-    Raises: ArithmeticError if HiGHS cannot solve a program, or if the norm exceeds the last lower bound by
-    more than ACCEPTED, relatively.
+    For the Fourier norm, the optimum of every linear program is a lower bound on ‖w‖.
+
+    Raises: ArithmeticError if HiGHS cannot solve a program, or if ‖w‖ exceeds the last of these lower bounds
+    by more than ACCEPTED · ‖w‖.
     """
     unit = np.abs(X).max() or 1.0
     Z = X * y[:, None] / unit

@@ -284,7 +284,11 @@ class Dual:
         return direction, float(direction @ self._residual)
 
     def _largest_reliable_share(self, change: Floats) -> float:
-        """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable."""
+        """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable.
+
+        For D = 2, this requires that no z_i changes by more than FARTHEST. For D ≥ 3, every z_i must keep the
+        share NEAREST of its distances to ±1.
+        """
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)

@@ -40,9 +40,9 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     factor. The entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known
     if the indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
     decides this. Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do
-    not change predictions. For two factors with orthogonal rows, the prediction is sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M
-    x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source:
-    theory/hadamard#factors.
+    not change predictions. For two factors whose different values are orthogonal vectors, the prediction is
+    sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 =
+    0. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -156,9 +156,9 @@ class Paths:
 def _projection_weights(factors: tuple[int, ...]) -> Floats:
     """Return weights [1, VIEWS · r + 1, d] of random projections of instances x¹ ⊗ … ⊗ xʳ [d].
 
-    There are VIEWS projections for each of the r factors. Such a projection multiplies this factor by its own
-    random vector, and all other factors by fixed vectors. The last projection multiplies every factor by its
-    fixed vector.
+    A projection is the product of r inner products, one of each factor with a vector. There is one fixed
+    vector for each factor. There are also VIEWS projections for each factor, in which a random vector
+    replaces the fixed vector of this factor. The last projection uses only fixed vectors.
     """
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.linear_algebra import one_thread
-from engine.core.parts import SELDOM, BadInput, Count
+from engine.core.parts import SELDOM, BadInput, Count, LearnerKind
 from engine.core.stopping import aside, go_on
 from engine.core.streams import Streams
 from engine.core.texts import nearest, reason_of
@@ -28,6 +28,9 @@ MOST_SEEDS = 2**31
 
 MOST_NUMBERS = 100
 """Maximum number of entries of an option that is a list."""
+
+EXACT = ("linear_model", "kernel_ridge", "svm", "gaussian_process")
+"""Packages of scikit-learn whose estimators solve for linear or kernel predictors."""
 
 Numbers = Annotated[tuple[float, ...], Meta(max_length=MOST_NUMBERS)]
 Option = bool | int | float | str | Numbers | None
@@ -68,6 +71,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     def structure(self) -> SolverStructure:
         return SolverStructure(
+            learner_kind=_learner_kind(self.name),
             labels="signs" if _is_classifier(self.name) else "any",
             learns_one_hot=True,
             linear_in_instance=False,
@@ -233,6 +237,14 @@ def _estimator_class(name: str) -> Any:
         if name in module.__all__ if hasattr(module, "__all__") else cls.__module__ == module.__name__:
             return cls
     return None
+
+
+def _learner_kind(name: str) -> LearnerKind:
+    """Return the kind of learner that an estimator is. Descents, unlike exact solvers, have `partial_fit`."""
+    cls = _estimator_class(name)
+    if cls is None or cls.__module__.split(".")[1] not in EXACT:
+        return "other"
+    return "gradient" if hasattr(cls, "partial_fit") else "exact"
 
 
 def _is_classifier(name: str) -> bool:

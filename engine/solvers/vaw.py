@@ -43,8 +43,9 @@ class VAW(Solver, frozen=True, tag="vaw"):
     example x_k changes the products xᵀw of all rows x by multiples of xᵀA⁻¹x_k. It changes their leverages
     xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². Suppose that training visits the evaluated rows in their order. Then
     one matrix product gives xᵀA⁻¹x_k for several examples x_k, and an example costs O(d² + n d). For float32
-    data and small leverages, xᵀA⁻¹x_k is computed in float32. The changes are then only small corrections to
-    sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
+    data and small leverages, xᵀA⁻¹x_k is computed in float32. The products xᵀw and the leverages stay in
+    float64, and an example changes them only by small corrections. Source: Azoury, Warmuth 2001; Vovk 2001;
+    theory/conventions#update-rules.
     """
 
     eps: Annotated[

@@ -41,7 +41,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     With `until = "read"`, a learner runs at the values of this axis in increasing order, and stops early.
     This happens separately for each combination of values on the other axes. Pictures with `read` compute one
     number from all values along this axis, such as the first value at which the loss is small. The learner
-    stops as soon as all these numbers and their standard errors are known.
+    stops as soon as larger values of the axis cannot change these numbers and their standard errors.
     """
 
     name: Annotated[

@@ -178,9 +178,9 @@ def _dimensions_of_measure(
 ) -> Dimensions:
     """Return the clocks, indices and axes along which the measure of a picture varies.
 
-    Only learners for which the measure can be computed count. If some of the `learners` are in none of the
-    `experiments`, their clocks are unknown. The result then has every clock of CLOCKS, and counts all
-    learners in `experiments`.
+    Learners for which the measure cannot be computed are ignored. But if some of the `learners` are in none
+    of the `experiments`, their clocks are unknown. Then return all clocks of CLOCKS, and ignore no learner in
+    `experiments`.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):

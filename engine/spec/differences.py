@@ -201,8 +201,8 @@ def texts_of_changed(
 ) -> dict[str, str]:
     """Return the title, story, source and reason of an experiment that was made from a preset.
 
-    If only run settings, pictures or claims differ from the preset, return the preset's texts. Expressions in
-    the texts are not evaluated. Otherwise, the title states the change, and the other texts are empty.
+    If only run settings, pictures or claims differ from the preset, return the preset's texts, in which
+    expressions are not evaluated. Otherwise, the title states the change, and the other texts are empty.
 
     Args:
         name: name of the preset.

@@ -45,7 +45,10 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return a copy of the point at `rate`, which has the index `number` among the learner's rates."""
+        """Return a copy of this point with a learning rate as an additional coordinate.
+
+        `number` is the index of `rate` among the learner's rates.
+        """
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property

@@ -148,9 +148,9 @@ def sections() -> dict[str, Section]:
 
 
 def named(wanted: str) -> tuple[Section, ...]:
-    """Return all sections of the page called `wanted`. Otherwise, return the section that `find` finds.
+    """Return all sections of the page called `wanted`.
 
-    Raises: BadInput.
+    If no page has this name, return the section that `find` returns for `wanted`. Raises: BadInput.
     """
     by_name = {page.name: page.sections for page in pages()}
     return by_name.get(wanted) or (find(wanted),)

@@ -128,7 +128,7 @@ def symmetries(
     seed: int = 0,
     going: Callable[[float], object] = lambda done: None,
 ) -> list[Symmetry]:
-    """Measure for which groups transformations of the inputs do not change what a rule learns.
+    """Measure, for each group, whether transformations of the inputs change what a rule learns.
 
     A linear neuron and a net are trained in float64 with full batches, for two random elements of every
     group. The random numbers of the rule are the same in all runs. If the rule computes in a lower precision,
@@ -231,8 +231,8 @@ class _Model:
         self._comparison = Comparison(setup, learner, learner, relative_to_movement=True)
         precisions: set[str] = set()
         with lower_precisions(precisions):
-            self._comparison.on_changed([torch.zeros((), dtype=torch.float64)])
-        if self._comparison.size == 0:
+            size = self._comparison.size()
+        if size == 0:
             raise BadInput("", "the rule does not change the weights of the model")
         self._precisions = tuple(sorted(precisions))
         self._perturbations = self._comparison.perturbations(self._rounding_error)

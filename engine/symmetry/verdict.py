@@ -83,8 +83,8 @@ def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
 
     Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars, so they
     keep rotation invariance. Gaussian noise favours no direction. But some rules are invariant only as long
-    as all entries of a gradient have the same size. Gaussian noise on gradients gives them different sizes,
-    so such rules lose their invariance.
+    as all entries of a gradient have the same size. With Gaussian noise on gradients, the entries have
+    different sizes, so such rules lose their invariance.
 
     Source: theory/symmetry#habits.
     """

@@ -101,7 +101,7 @@ class OtherRun(NamedTuple):
 
     The experiment itself does not show this run. For example, the run may train the same learner on other
     labels. It has the protocol and the seeds of the experiment. So it draws the same random numbers as the
-    experiment's own runs, and a learner that is in both starts from the same weights.
+    experiment. For example, a learner has the same initial weights in this run as in the experiment.
     """
 
     learner: Learner
@@ -257,7 +257,7 @@ class LineStructure(NamedTuple):
 class Line(Part, frozen=True):
     """A theory line: a statement about a measure, its conditions, its values, and the learners it applies to.
 
-    Most lines are about the hypothesis that a learner has learned from exactly k different rows. If a line
+    Most lines are about a learner's predictions after it has learned from exactly k different rows. If a line
     does not need this condition, it sets `needs_k_rows` to False in its structure. For example, lower bounds
     that decrease with k do not need it. They also hold for clipped predictions, and for the mean of the
     weights learned from 0, 1, …, k examples. They hold for k examples drawn with replacement, too, because at
@@ -529,9 +529,10 @@ def _labels_in_words(problem: Problem) -> str:
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return None if labels of unseen rows do not influence a learner; otherwise, the reason why they do.
 
-    Labels of unseen rows influence a learner if losses on all rows determine its rate. They also influence a
-    learner whose rate has the sharpness at the start as its unit, because this sharpness depends on all
-    labels. For square loss and predictions linear in the parameters, the sharpness does not depend on labels.
+    Labels of unseen rows influence a learner if losses on all rows determine its rate. Let S be the sharpness
+    at the start. Labels of unseen rows also influence a learner whose rate is a multiple of 1/S, because S
+    depends on all labels. For square loss and predictions linear in the parameters, S does not depend on
+    labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")

@@ -24,8 +24,9 @@ class CoveringPacking(Line, frozen=True, tag="covering-packing"):
     """3 · 2^(−b/2): upper bound on the radius of a farthest-point covering of points of the unit disc.
 
     The covering has 2^b balls. Their radius r is the distance of the farthest point from the nearest centre.
-    This point and the centres are at distances of at least r from each other. So the discs of radius r/2
-    around them are disjoint. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
+    The farthest point and the centres are at distances of at least r from each other. So the discs of radius
+    r/2 around these points are disjoint. They fit into the disc of radius 1 + r/2 only if r is small. Source:
+    Cohen et al. 2021; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by packing"

@@ -66,9 +66,10 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
 
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
-    """Return which share of all possible tuples is outside the span of the first k `tuples`, for k = 0 … K.
+    """Return the share of all possible tuples outside the span of the first k `tuples`, for k = 0 … K.
 
-    A tuple lists which row of each factor an instance is made of, and the span is over F₂ (see `Ladder`). The
+    An instance x¹ ⊗ … ⊗ xʳ is a product of rows of r matrices. The instance's tuple contains the index of the
+    row from each matrix. The span of tuples is the F₂-span of their indicator vectors (see `Ladder`). The
     array `tuples` is [K, r], for r factors. Only the entries with k in `wanted` are computed. All other
     entries are NaN.
     """

@@ -56,8 +56,8 @@ class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
 def multiplies_chi_squares(learner: Learner) -> Finding:
     """Return whether each layer of a learner's net multiplies V by a mean of squared Gaussians at the start.
 
-    V is the variance of the layer's signals. The finding contains the reason. This requires a Gaussian start,
-    ReLU or linear units, and no biases.
+    V is the variance of the layer's signals. The net must have a Gaussian start, ReLU or linear units, and no
+    biases. ReLU layers must have at least SAFE_WIDTH units. The returned finding also states the reason.
     """
     signals = signals_of(learner)
     if signals is None or signals.activation not in ("relu", "identity") or any(signals.cb):

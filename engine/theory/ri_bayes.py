@@ -91,9 +91,10 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _errors_by_ratio(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the 0/1 errors for examples per dimension `alphas`. At 0, the error is ½.
+    """Return the 0/1 errors for all ratios α in `alphas`. At α = 0, the error is ½.
 
-    The function `error` is called once for each different α, because it solves equations.
+    α is the number of examples per dimension. The function `error` is called once for each different α,
+    because it solves equations.
     """
     different, places = np.unique(alphas, return_inverse=True)
     errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])

@@ -19,12 +19,13 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     """1 − max(k, 2(k−1))/d: loss of two constructed linear layers after k ≤ d/2 + 1 of d Hadamard rows.
 
     The start of the layers and the feature map φ are constructed for the order of the rows. The theory line
-    is the loss of the architecture `two-layer-decoder` for ε → 0, μ → 0 and L → ∞, its fields `eps`, `mu` and
-    `gain`. The loss is the same for each of the targets, the columns of [H, −H] for the Hadamard matrix H.
-    The predictions have rank 2(k − 1), and `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is
-    tight up to 3/d. From k = 4 on, this loss refutes the conjecture that no start and no φ give a loss below
-    1 − (k+1)/d. For usual starts, and for φ independent of the order of the rows, the question is open.
-    Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
+    is the limit of the loss of the architecture `two-layer-decoder`. In the limit, the fields `eps` and `mu`
+    of this architecture go to 0, and the field `gain` goes to ∞. The loss is the same for each of the
+    targets, the columns of [H, −H] for the Hadamard matrix H. The predictions have rank 2(k − 1), and
+    `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is tight up to 3/d. From k = 4 on, this loss
+    refutes the conjecture that no start and no φ give a loss below 1 − (k+1)/d. For usual starts, and for φ
+    independent of the order of the rows, the question is open. Derived here; no earlier statement is known to
+    us. Source: theory/hadamard#two-layers.
     """
 
     title: ClassVar[str] = "limit of the decoder"

@@ -21,8 +21,8 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
     as −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ. The
     solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the constant c.
     Lambert's function W solves this equation for v². Training starts at u = 0, so at first the measured drift
-    lags behind the line. The measure is the mean of each weight, and the mean of u is 0. Source: Wei, Schwab
-    2019; theory/noise-of-sgd#valleys.
+    lags behind the line. The measure `layer-mean` is the mean over nets of each weight. For u, this mean is
+    0. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"

@@ -150,8 +150,8 @@ class Descent:
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
         """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
 
-        `speeds` contains one factor for each tensor, which multiplies the squared derivatives by this tensor.
-        For a linearised net, 2λ²/n is the sharpness of the square loss.
+        `speeds` contains one factor for each tensor. The squared derivatives with respect to the tensor are
+        multiplied by this factor. For a linearised net, 2λ²/n is the sharpness of the square loss.
         """
         squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
         return (2 / instances.n * squares).to(instances.dtype)

@@ -79,7 +79,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return self.moved(params, gradients, rates, gradients), state
 
     def moved(self, params: Params, directions: Params, rates: Rates, gradients: Params) -> Params:
-        """Return the weights after a step along −`directions`, with the rate η for G of `gradients`."""
+        """Return the weights after a step along −`directions`. The norm G of `gradients` sets the rate."""
         sizes = self._sizes(directions)
         mean_size = _mean(sizes)
         G = mean_size if gradients is directions else _mean(self._sizes(gradients))
@@ -114,7 +114,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
 
 def _mean(sizes: Params) -> torch.Tensor:
-    """Return the mean over layers of numbers [B, 1, …], one for each batch member, [B]."""
+    """Return the mean over layers, [B], of `sizes`: one number [B, 1, …] for each layer and batch member."""
     return torch.stack([size.flatten() for size in sizes.values()]).mean(0)
 
 

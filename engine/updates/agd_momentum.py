@@ -16,9 +16,9 @@ from engine.updates.agd import AGD, Automatic
 class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     """Automatic gradient descent along averaged gradients: V_l ← μ V_l + (1 − μ) ∇_l, from V_l = 0.
 
-    The step is that of `agd` along V_l. V_l is an average rather than a sum, so its norm has the units of a
-    gradient norm. By default, G is computed from V_l. With `plain_size`, G is computed from ∇_l, and only the
-    direction of the step is averaged. Source: Bernstein et al. 2023 (which gives no formula);
+    The step is that of `agd` along V_l. V_l is an average of gradients, not a sum, so the norm of V_l has the
+    size of a gradient norm. By default, G is computed from V_l. With `plain_size`, G is computed from ∇_l,
+    and only the direction of the step is averaged. Source: Bernstein et al. 2023 (which gives no formula);
     theory/automatic-descent#majoriser.
     """
 

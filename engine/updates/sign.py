@@ -23,8 +23,8 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     `steepest`, the step is that of steepest descent, η mean|g_i| sign(g). The mean is over the entries of all
     layers, so the step shrinks with the gradient. With `shared`, each unit of the first layer divides its
     gradient by r, the root mean square of the gradient's entries. With both `shared` and `steepest`,
-    mean|g_i| uses r in place of |g_i| for these entries. Source: Bernstein et al. 2018; GLSS18a;
-    theory/symmetry#modern-optimizers, theory/implicit-bias#optimisation-geometry.
+    mean|g_i| uses r in place of |g_i| for all entries of the first layer. Source: Bernstein et al. 2018;
+    GLSS18a; theory/symmetry#modern-optimizers, theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.001953125

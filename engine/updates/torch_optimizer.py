@@ -308,7 +308,10 @@ class OptimizerGroup:
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set_changed_rates(self, rates: NetRates) -> None:
-        """Set only rates that changed since the last step, because optimizers may adapt the others."""
+        """Pass those rates to the optimizer that differ from the rates of the last step.
+
+        Equal rates are not passed again, because the optimizer may have adapted them itself.
+        """
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
             layer = layers[group["params"][0]]

@@ -192,7 +192,6 @@ def _heat_map_style(ink: str, ground: str) -> Style:
 
 
 def _tenths_digit(character: str, ink: str, ground: str) -> str:
-    """Return a digit for a step of the colour scale, from 0 to 9, and `character` for other colours."""
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 

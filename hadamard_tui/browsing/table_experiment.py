@@ -51,7 +51,8 @@ class TableChoices:
     def read(self) -> Table | EncodedTable:
         """Read the table. If labels are in a column of it, also encode words, dates and missing cells.
 
-        Raises: BadInput, which names the wrong setting, such as data.header, or data.encode without skrub.
+        Raises: BadInput with the wrong setting, such as data.header. If the table needs skrub, which is not
+        installed, the setting is data.encode.
         """
         request = table.Request(self.path, self.settings, self.label)
         return table.read(request, DATA) if self.label is None else read_encoded(request, DATA)

@@ -41,11 +41,12 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
-    """Return the index of the heat map cell that is drawn in each slot (a row or column of a scale).
+    """Return the index of the heat map cell that is drawn in each of `slots` along an axis.
 
-    The drawn cell contains the centre of the slot, or is the nearest cell if no cell contains the centre.
-    `cell_borders` computes the cells from the increasing `values`. A border between two cells belongs to the
-    cell with the larger value.
+    A slot is, for example, a row or column of the screen. `scale` maps slots to data values. The drawn cell
+    contains the centre of the slot, or is the nearest cell if no cell contains the centre. `cell_borders`
+    computes the cells from the increasing `values`. A border between two cells belongs to the cell with the
+    larger value.
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))

@@ -66,7 +66,7 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a theory line and the idea of its proof, one paragraph a line."""
+    """Return the conditions of a theory line and the idea of its proof, without line breaks in paragraphs."""
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))

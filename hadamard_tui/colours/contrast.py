@@ -72,7 +72,7 @@ def legible(colour: str) -> str:
     """Return a colour that is legible as text.
 
     If `colour` has too little contrast to the background, it is mixed with the colour of theory lines. The
-    mixture contains as little of the theory colour as enough contrast allows.
+    share of the theory colour is the smallest that gives enough contrast.
     """
     return _legible_on_ground(colour, palette.current().ground, palette.current().theory)
 

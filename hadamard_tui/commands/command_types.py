@@ -77,7 +77,7 @@ class SubjectGroup(_PlainHelp, TyperGroup):
 
 
 class CommandGroup(SubjectGroup):
-    """Group of all commands, which are created when one is looked up, because the app alone needs none.
+    """Group of all commands. The commands are created when a command is first looked up.
 
     If a user types a preset in place of a command, the error says how to run it.
     """

@@ -81,10 +81,10 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
 
 
 def devices_at(place: str | None, device: str | None) -> tuple[Sequence[Begin], str | None]:
-    """Return the devices that --on selects, and the name of the device to set in the run.
+    """Return one function per device that --on selects, and the device name to set in the run.
 
-    A device is a function that starts a process on the device. Without --on, there are no such functions, and
-    the name is `device`. With --on, the name is "cuda".
+    Each function starts a process on its device. Without --on, there are no functions, and the name is
+    `device`. With --on, the name is "cuda".
 
     Args:
         place: value of the option --on; it selects all CUDA devices of this machine.

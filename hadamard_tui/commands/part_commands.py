@@ -45,7 +45,8 @@ Family = Annotated[
 def list_parts(family: Family = None, parts: Parts = None, no_parts: NoParts = False) -> None:
     """List the parts of a family with their fields; without FAMILY, list the families.
 
-    In presets, every number may be an expression of d, n and m, such as 1/(2d).
+    In presets, a number may be an expression such as 1/(2d). Its names are d (entries of an instance), n
+    (instances) and m (targets).
     """
     from engine.spec.upgrade import sentence
     from hadamard_tui.headless import console, listing

@@ -149,7 +149,7 @@ def delete_runs(
         list[str], typer.Argument(metavar="RUN", help="Words that select runs, as in runs list.")
     ],
 ) -> None:
-    """Delete the runs that fit all the words, unless they are pinned or running."""
+    """Delete the selected runs. The command stops with an error at a run that is pinned or still running."""
     from engine.core.parts import BadInput
     from hadamard_tui.headless import console
     from hadamard_tui.state import run_store

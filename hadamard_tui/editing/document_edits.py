@@ -91,7 +91,7 @@ def add_picture(raw: Raw, clock: str) -> None:
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture, also where another picture draws it as its background.
+    """Remove a picture. Pictures that draw the removed picture as their background lose that background.
 
     A claim that names no picture is about the first picture. If the first picture is removed, such a claim
     gets the name of this picture, or "the removed picture" if the picture has no name. Without this name, the

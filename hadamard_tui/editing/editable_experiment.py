@@ -259,8 +259,8 @@ class EditableExperiment:
         """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part whose family has a single kind. A
-                preset document does not name this kind.
+            kind: the new kind, or None to remove the part. UNTAGGED is the kind of a part whose family has
+                only one kind; a preset document does not name this kind.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})

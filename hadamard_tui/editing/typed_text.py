@@ -106,7 +106,10 @@ def value_of(field: Field, text: str) -> Any:
 
 
 def _column_of_text(text: str) -> Any:
-    """Return the column that a text names: a position, true, false, or a name, which may be quoted."""
+    """Return a typed column as a position, a name or a boolean.
+
+    The name may be quoted. For an index of rows, true means the first column, and false means no column.
+    """
     if re.fullmatch(r"[+-]?\d+|true|false|\".*\"|'.*'", text):
         return _toml_value(text)
     return text

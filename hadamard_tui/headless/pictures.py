@@ -175,7 +175,10 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped_heading(head: Text, room: int) -> Text:
-    """Break the heading of a column between words. Otherwise, rich would break the numbers below it."""
+    """Break the heading of a column between words, into lines of at most `room` cells.
+
+    With a heading that is too wide, rich would break the numbers in the columns.
+    """
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
@@ -244,8 +247,8 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 def _colour_codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
     """Return the terminal's control codes for a text colour and a background colour.
 
-    Where the codes set no colour, the terminal uses its default colour. This is so for a text colour that is
-    not in `rgb`, and for the background GROUND.
+    A text colour that is not in `rgb` has no code, and neither has the background GROUND. Instead of these
+    colours, the terminal uses its default colour.
     """
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []

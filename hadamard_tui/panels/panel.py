@@ -87,7 +87,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def playhead(self) -> float | None:
-        """The x of the vertical line at the playhead, or None at the end of the run as shown."""
+        """The x of the line at the playhead, or None if the playhead is at the end of the shown part."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:

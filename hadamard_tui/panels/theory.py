@@ -41,10 +41,11 @@ SHADES = "·░▒▓█"
 
 
 def new_row(context: PanelContext) -> Text | None:
-    """Return a drawing of the first matrix row that is not seen yet, and of the rows before it.
+    """Return a drawing of the next matrix row that learners see, and of the rows before it.
 
-    After the last example, the last row is drawn as the new one. Before the first example, the result is
-    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
+    The next row is the first row after the examples seen at the playhead. After the last example, it is the
+    last row. Before the first example, the result is None. The result is also None if the clock of the run
+    does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -160,7 +161,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return the statement of a theory line, and whether and why the line applies to a learner.
 
     `reason` is the reason of the learner's verdict, which the panel states above the theory lines. To avoid
-    repetition, a reason of the theory line that ends with the text `reason` is omitted.
+    repetition, the reason why a line applies is omitted if it ends with `reason`.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "

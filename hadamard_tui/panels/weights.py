@@ -124,10 +124,10 @@ def target_feature(experiment: Experiment) -> int | None:
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """Return the indices of the instances' entries whose weighted sum is the first target.
+    """Return the indices of the features whose weighted sum is the first target.
 
-    The result is empty if there are more than MOST_MARKED such entries. It is also empty if the features of
-    the target are not entries of the instances, for example after a rotation.
+    The result is empty if there are more than MOST_MARKED such features. It is also empty if the features are
+    not entries of the instances, for example after a rotation.
     """
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:

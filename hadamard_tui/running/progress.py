@@ -77,7 +77,7 @@ class EngineTime:
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call if `is_running` was True in that call.
+        """Add the time since the last call to the working time if the engine has worked since that call.
 
         Args:
             is_running: whether the engine works from now on.

@@ -43,7 +43,10 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Source of actions for the command palette, found by letters of names or words of help texts."""
+    """Source of actions for the command palette.
+
+    A query matches letters of an action's name, or words of the action's help text.
+    """
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -55,8 +58,8 @@ class ActionProvider(SystemCommandsProvider):
 class PresetProvider(Provider):
     """Source of presets for the command palette, found by name, title, story, learners and papers.
 
-    Each typed character cancels the search before it. That search must not cancel the reading of the index,
-    for which it waits, and which takes a second: all later searches would fail.
+    Searches wait until the index is read, which takes a second. Each typed character cancels the search
+    before it. The reading goes on, because all later searches need the index.
     """
 
     _reading: asyncio.Future[tuple[PresetEntry, ...]]

@@ -547,8 +547,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
         A run that goes on is not replaced, because the list of runs does not contain it yet. No run is
-        replaced while a run is pinned. If a stop asks a question about the next run, an empty chart replaces
-        the run.
+        replaced while a run is pinned. If a tour asks a question before the next run, an empty chart replaces
+        the run on the screen.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         has_successor = self.asks_first or self.stored_beside(None) is not None

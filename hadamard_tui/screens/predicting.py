@@ -60,7 +60,8 @@ class Predicting(ViewControl):
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
         """Return the stored charts like the base class, or None if they would answer a question.
 
-        They would do so while the user guesses, and before the run of a stop that asks a question.
+        The charts would answer a question while the user guesses. If a tour asks a question before a run,
+        the charts would answer it until the run begins.
         """
         would_answer = self.guesses is not None or (self.asks_first and session is None)
         return None if would_answer else super().stored_beside(session)

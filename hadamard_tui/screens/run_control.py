@@ -94,7 +94,7 @@ class RunControl(Screen[None]):
 
     @property
     def _selected_index(self) -> int:
-        """Index of the selected learner. If the set-up has become shorter, it is the last learner."""
+        """Index of the selected learner, or of the last learner if the set-up now has fewer learners."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _select_learner(self, number: int) -> None:

@@ -137,7 +137,7 @@ class ViewControl(RunControl):
 
     @property
     def _is_along_clock(self) -> bool:
-        """Whether the x-axis of the chosen picture is the clock of the run, such as k."""
+        """Whether the x-axis of the chosen picture is the run's clock, such as the number of examples."""
         return (look := self.look) is None or look.view.picture.x == look.view.axes.clock
 
     def run_changed(self, session: Session) -> None:

@@ -27,7 +27,7 @@ BASE = "hadamard-128"
 class _Whole(Exception):
     """Raised if two documents differ in a way that new values of fields cannot express.
 
-    For example, a value was removed. The table around it must then be written completely.
+    For example, one document has more learners. The command must then set the complete list of learners.
     """
 
 
@@ -49,7 +49,10 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the values of --view options that turn the default view into `view`, except its theme."""
+    """Return the values of --view options that turn the default view into `view`.
+
+    The values leave out the theme of `view`.
+    """
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [
         change for part in new if part != "theme" for change in _field_changes(part, old[part], new[part])

@@ -279,7 +279,8 @@ class SvgPage(SvgSheet):
     def _add_clip_rectangle(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
         """Add a clip rectangle, to which groups refer by `clip_name`.
 
-        If `top` is 0, it also contains the space above and below the plot area.
+        If `top` is the upper edge of the plot area, the rectangle is as high as the plot area. If `top` is 0,
+        the rectangle extends from the top of the picture to below the plot area.
         """
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}

@@ -98,8 +98,8 @@ def to_ascii(text: str) -> str:
 def _ascii_forms(text: str) -> tuple[str, ...]:
     """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
-    If the form of a sign is longer than the sign, spaces are removed from the next run of spaces that is long
-    enough. Without such spaces, the sign becomes a single letter.
+    If an ASCII form is longer than the characters that it replaces, equally many spaces are removed from the
+    next run of spaces that is long enough. Without such a run, each character becomes a single letter.
     """
     if text.isascii():
         return tuple(text)
@@ -130,8 +130,8 @@ def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[in
     """Return the positions of `count` spaces to omit, all in the first wide enough gap after position `at`.
 
     A gap is a run of spaces. One space of the gap remains, unless the gap ends the text. Return None if no
-    gap is wide enough. Also return None if a box line or a shape comes before the gap, because the line or
-    shape would move to another column.
+    gap is wide enough. Also return None if a character of a drawing, such as a box line or a block, comes
+    before the gap, because this character would move to another column.
     """
     if count <= 0:
         return []

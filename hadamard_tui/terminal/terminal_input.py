@@ -107,9 +107,9 @@ class InputReader:
         return [message for message in messages if not _is_half_surrogate(message)]
 
     def _parsed_messages(self, letter: str) -> list[Message]:
-        """Return the messages that a character outside a paste completes.
+        """Parse a character outside a paste, and return the messages that are complete after it.
 
-        An empty `letter` completes a sequence that has waited long enough.
+        An empty `letter` completes a key sequence that has waited long enough for further characters.
         """
         self._record_letter(letter)
         try:

@@ -197,7 +197,7 @@ class FrameRate:
         self._seen = 0.0
 
     def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
-        """Adapt the frame rate to the cost of the last frame. Return whether the connection can take another.
+        """Adapt the frame rate to the cost of the last frame, and return whether the next one can be sent.
 
         Args:
             line: the timed terminal output; None if output is not timed.

@@ -71,9 +71,9 @@ class TerminalParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the latest characters, such as a lone escape, become a key if no more input follows soon.
+        """Whether the parser waits with a time limit for more input, for example after a lone escape.
 
-        Otherwise, the reader waits without a time limit. Only `_timeout_time` distinguishes the two cases.
+        At the time limit, the received characters become keys. No public name tells whether there is a limit.
         """
         return self._timeout_time is not None
 

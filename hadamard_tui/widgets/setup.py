@@ -191,7 +191,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _preset_choices(self) -> list[tuple[str, str]]:
         """Return the presets to choose from, as pairs of shown name and value.
 
-        If the set-up is not an unchanged preset, the first pair stands for the set-up itself.
+        If the set-up has no preset or differs from its preset, the first pair is for the set-up itself.
         """
         preset, shipped = self.editable.preset, presets.names()
         shown_name = (

@@ -112,9 +112,9 @@ def _texts_of_pictures(names: Sequence[str], short: Sequence[str], chosen: int, 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return names without leading words that repeat those of another name.
+    """Return the names, each without the leading words that it shares with another name.
 
-    An ellipsis replaces these words.
+    An ellipsis replaces these words. A name without further words is not shortened.
     """
     split = [picture_name.split() for picture_name in names]
     shorter = []
@@ -143,7 +143,7 @@ GAP = 2
 class Tab(NamedTuple):
     """Visible tab: its number among all tabs, the text on it, and the column in which the text begins.
 
-    The text is the word for the panel, after the digit key that opens the panel if there is one.
+    The text is the word for the panel. If a digit key opens the panel, the digit is before the word.
     """
 
     number: int

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import threading
 
+import numpy as np
 import pytest
 from code_blocks import ROOT
 from rich.text import Text
 
+from engine.results.results import of_one
+from engine.results.views import view
+from engine.runtime.run import run
 from engine.spec import presets
+from engine.spec.experiment import of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.preset_list import PresetGroup, groups
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import panel_key
+from hadamard_tui.panels.instances import excerpt
 from hadamard_tui.screens.help import questions
 from hadamard_tui.tours import break_at
 from hadamard_tui.widgets.controls import NumberEntry
@@ -65,6 +71,20 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
         await until(pilot, lambda: session_of(app) is first_run)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: session_of(app) is broken)
+
+
+def test_the_story_explains_the_peak_by_the_row_that_makes_it():
+    experiment = presets.load("hadamard-128", ["run.device=cpu"])
+    all_rows = slice(0, experiment.problem.matrix.d)
+    rows = excerpt(experiment.problem.matrix, experiment.run.seed, all_rows, all_rows)
+    [equal_row] = np.flatnonzero((rows == rows[:, :1]).all(axis=1))
+    losses = view(of_run(experiment), of_one(experiment, run(experiment)))
+    for learner in ("EGU", "spindly"):
+        y = losses.curve(learner).y
+        assert int(np.argmax(np.diff(y))) == equal_row, "the loss rises most by this row"
+        assert y[equal_row + 1] > 3 * y[equal_row]
+    cause = f"after k = {equal_row + 1} comes from the one row whose entries are all equal"
+    assert cause in " ".join(experiment.story.split())
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])

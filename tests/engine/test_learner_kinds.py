@@ -49,6 +49,11 @@ def learner(**parts: str | dict[str, Any]) -> Learner:
         ({"solver": "lls"}, "exact"),
         ({"solver": "kernel"}, "exact"),
         ({"solver": "hebb"}, "other"),
+        ({"solver": {"kind": "sklearn", "name": "Lasso"}}, "exact"),
+        ({"solver": {"kind": "sklearn", "name": "SVC"}}, "exact"),
+        ({"solver": {"kind": "sklearn", "name": "SGDRegressor"}}, "gradient"),
+        ({"solver": {"kind": "sklearn", "name": "ExtraTreesClassifier"}}, "other"),
+        ({"solver": {"kind": "sklearn", "name": "no such class"}}, "other"),
     ],
 )
 def test_a_learner_is_of_the_kind_that_its_parts_declare(parts: dict[str, Any], kind: LearnerKind):

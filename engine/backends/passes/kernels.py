@@ -48,7 +48,7 @@ class Members(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Output arrays for the losses, weights and counts after each of K examples."""
+    """Output arrays for losses, weights and counts of right predictions after each of K examples."""
 
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""

@@ -75,9 +75,9 @@ class RowNumbers(NamedTuple):
 class MatrixStructure(NamedTuple):
     """Properties of the instances that a matrix family states. With the defaults, no theorem applies.
 
-    `Matrix.structure` sets the properties from `repeated` to `features_made`. It derives them from the
-    options `repeat` and `rotate`, and from the methods that the family overrides. The family sets the
-    properties after `features_made`.
+    `Matrix.structure` sets the first properties, down to `features_made`. It derives them from the options
+    `repeat` and `rotate`, and from the methods that the family overrides. The family sets all later
+    properties.
     """
 
     repeated: bool = True
@@ -248,7 +248,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     repeat: Annotated[
         Count | None,
-        Meta(title="repeat", description="how often each row is shown with each of the signs + and −"),
+        Meta(title="repeat", description="show every row this often with sign +, and as often with sign −"),
     ] = None
     rotate: Annotated[
         bool, Meta(title="rotate", description="multiply all instances by a random rotation")

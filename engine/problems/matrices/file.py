@@ -72,7 +72,7 @@ class File(Matrix, frozen=True, tag="file"):
         bool,
         Meta(
             title="encode",
-            description="turn words, dates and missing cells into numbers, as fitted to the training rows",
+            description="turn words, dates and missing cells into numbers that only training rows determine",
         ),
     ] = False
     bias: Annotated[bool, Meta(title="bias", description="add a last feature that is always 1")] = False
@@ -96,7 +96,7 @@ class File(Matrix, frozen=True, tag="file"):
         super().__post_init__()
         make_absolute(self)
         if self.encode and self.label is None:
-            raise BadField("label", "missing; with `encode`, set `label`, so that the labels are not encoded")
+            raise BadField("label", "missing; name the column of labels, because `encode` must not change it")
 
     def structure(self) -> MatrixStructure:
         held = self._read_table()

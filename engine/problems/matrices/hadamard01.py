@@ -17,11 +17,11 @@ from engine.problems.matrices.hadamard import arranged, check_order, is_power_of
 class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     """The Hadamard problem shifted to features 0 and 1: X = ½(diag(s) H + 1) without the constant row of H.
 
-    The remaining n = d − 1 rows of H are orthogonal to the constant row, so XXᵀ = ¼ d (I + 1) for all signs
-    s. Inner products of instances therefore contain no information on labels. With `permute`, the rows are in
-    a uniformly random order. With `row_signs`, a fair coin decides every sign s_i; otherwise, all s_i are 1.
-    Labels are features of the shifted rows. Feature j of row i is ½(s_i h_ij + 1). Source: WKA21 Thm 4;
-    theory/conventions#matrices.
+    The remaining n = d − 1 rows of H are orthogonal to the constant row, so XXᵀ = ¼ d (I + J) for all signs
+    s. Here all entries of J are 1. Inner products of instances therefore contain no information on labels.
+    With `permute`, the rows are in a uniformly random order. With `row_signs`, a fair coin decides every sign
+    s_i; otherwise, all s_i are 1. Labels are features of the shifted rows. Feature j of row i is ½(s_i h_ij +
+    1). Source: WKA21 Thm 4; theory/conventions#matrices.
     """
 
     d: Annotated[

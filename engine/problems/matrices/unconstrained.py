@@ -15,10 +15,10 @@ from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
 class Unconstrained(Matrix, frozen=True, tag="unconstrained"):
     """√n e_i for i = 1 … nK, n instances in each of K classes: the unconstrained-features model.
 
-    In the first layer of a linear net, column i times √n is the feature vector of instance i. Training can
-    therefore choose the features of every instance freely. Successive instances belong to successive classes.
-    Every replica has the same instances. The target `classes` uses the classes as labels. Source: Papyan,
-    Han, Donoho 2020; theory/curvature#collapse.
+    In a linear net, √n times column i of the first layer's weights is the feature vector of instance i.
+    Training can therefore choose the features of every instance freely. Successive instances belong to
+    successive classes. Every replica has the same instances. The target `classes` uses the classes as labels.
+    Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="number of classes of instances")] = 4

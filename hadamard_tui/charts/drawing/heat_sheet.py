@@ -119,7 +119,10 @@ def _axis_scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots_from_top(heat: HeatMap, size: int) -> np.ndarray:
-    """Return the indices of `size` equal parts of the y-axis from top to bottom; 0 is at its lower limit."""
+    """Return the indices of `size` equal parts of the y-axis, in the order from top to bottom.
+
+    Part 0 has the least y.
+    """
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 

@@ -160,7 +160,6 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the entry's text: relation, letter (or else the line sample) and `name`, if not empty."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
@@ -198,7 +197,8 @@ def legend(
     2. leave out names that also appear in the picture;
     3. use more lines, at most `most_lines`;
     4. in names of theory lines such as "bound of EGU", replace the name of the curve by its letter;
-    5. write common parts of names once, and name lines that differ only by values of sweep axes once;
+    5. write common parts of names only once, and give lines that differ only by values of sweep axes one
+       common name;
     6. shorten words more and more, until only the letters of curves remain.
 
     Args:

@@ -247,7 +247,7 @@ def _owners_by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown
 
 
 def _owners_with_lines(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Let theory lines show through the curves that cover them, in every few columns.
+    """Let covered theory lines show through curves: in every _THROUGH-th column, lines colour the cells.
 
     `owner` and the result hold the index of the series that colours each cell. `below` holds the index of the
     theory line in each cell, or −1.
@@ -259,7 +259,7 @@ def _owners_with_lines(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
 def _band_dots(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
     """Return the dots that shade the bands, bool [high, wide].
 
-    Error bands of curves have more dots than regions below bounds.
+    The dots of an error band are denser than the dots of a region that a theory line excludes.
     """
     is_region = np.array([curve.is_region for curve in series], dtype=bool)
     dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
@@ -333,8 +333,8 @@ def _cell_owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.nd
 def _point_cells(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
     """Yield the points that are drawn as characters, as (index of the series, row, column).
 
-    These are points of series with the style "points", and isolated points of lines without letters. A single
-    dot would be easy to overlook.
+    These are all points of series with the style "points", and isolated points of lines that no letter marks,
+    such as theory lines. A single dot would be easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

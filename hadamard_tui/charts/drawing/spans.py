@@ -247,10 +247,10 @@ def _indices_by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the x values that can be drawn, their indices, and the number of the other x values.
+    """Return the x values that can be drawn, their indices in `x`, and the number of the other x values.
 
-    The x values are in increasing order, and their indices in the same order. If all can be drawn and are
-    already increasing, the indices are None.
+    The returned x values are in increasing order. The indices are in the order of the returned values. If all
+    values of `x` can be drawn and are already in increasing order, the indices are None.
     """
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():

@@ -26,7 +26,7 @@ def level_lines(
     """Return the path [n, 2] along which `values` [Ny, Nx] equal `level`.
 
     Rows of NaN separate the pieces of the path. Between grid points, values are interpolated by monotone
-    cubics in x and y. On a log axis, they are cubics in the logarithm of x or y. Near values that are not
+    cubics in x and y, or in the logarithm of x or y on a log axis. Near values that are not
     finite, there is no path. If the grid has only one row or column, or if no value crosses the level, the
     path is empty, [0, 2].
     """
@@ -50,7 +50,13 @@ def level_lines(
 
 
 def _refined(places: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Divide every interval between places [N], and interpolate heights [N, M] by cubics at new places."""
+    """Return a finer grid of places, and the heights at these places, interpolated by cubics.
+
+    Every interval between the places [N] is divided into equal parts, about INTERVALS parts in all.
+
+    Args:
+        heights: heights at the places, [N, M].
+    """
     count = max(1, INTERVALS // (len(places) - 1))
     if count == 1:
         return places, heights
@@ -70,15 +76,18 @@ def _refined(places: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _slopes(widths: np.ndarray, secants: np.ndarray) -> np.ndarray:
-    """Return slopes [N, M] at the grid points, which make the cubics monotone where the values are.
+    """Return slopes [N, M] at N grid points, for cubics that are monotone between adjacent points.
 
     Args:
         widths: lengths of the intervals between the grid points, [N − 1].
         secants: slopes of the values over these intervals, [N − 1, M].
 
-    Inside, a slope is that of the parabola through three points, limited to three times the smaller secant,
-    and 0 at a maximum or minimum. At an end, it is that of the parabola through the last three points, within
-    the same limits. Source: Fritsch, Carlson 1980.
+    At an inner point, the slope is that of the parabola through the point and its two neighbours. The slope
+    is at most three times the flatter of the two adjacent secants, and 0 at a maximum or minimum. At an end,
+    the slope is that of the parabola through the last three points. This slope is at most three times the
+    last secant, and 0 if the signs of the parabola's slope and the secant differ.
+
+    Source: Fritsch, Carlson 1980.
     """
     if len(widths) == 1:
         return np.concatenate([secants, secants])
@@ -95,7 +104,10 @@ def _slopes(widths: np.ndarray, secants: np.ndarray) -> np.ndarray:
 
 
 def _end_slope(widths: np.ndarray, secants: np.ndarray) -> np.ndarray:
-    """Return the slopes [1, M] at an end, from the two intervals beside it, the outer one first."""
+    """Return the slopes [1, M] at an end of the grid, from the two intervals next to this end.
+
+    The first entry of `widths` [2] and of `secants` [2, M] belongs to the interval at the end.
+    """
     (outer, inner), (secant, next_secant) = widths, secants
     parabola = ((2 * outer + inner) * secant - outer * next_secant) / (outer + inner)
     limit = 3 * np.abs(secant)

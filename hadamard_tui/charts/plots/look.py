@@ -78,8 +78,8 @@ class ChartOptions(msgspec.Struct, frozen=True):
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
         """Return options with the shown part of the x-axis moved so that it contains the x value `place`.
 
-        A part that already contains it is not moved. The complete axis is shown if the part was chosen for
-        another x-axis and would have width 0 on this x-axis.
+        A part that already contains `place` is not moved. If the part was chosen for another x-axis, its
+        width can be 0 on this x-axis; then the complete axis is shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -468,7 +468,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _count_up_to(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the index of the point of a curve whose value tables show, or None if there is none."""
+        """Return the index of the curve point that is shown in tables of values, or None if there is none."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):

@@ -156,8 +156,9 @@ _thinning_of = BufferCache(Thinning)
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return indices of points that suffice to draw a curve for x from `low` to `high`.
 
-    The indices also include the last point before `low` and the first point after `high`. If these are at
-    least SHORT points, only the lowest and the highest point of each block of adjacent points are included.
+    The drawn part of the curve includes the last point before `low` and the first point after `high`. If this
+    part has at least SHORT points, every full block of adjacent points is reduced to the lowest and the
+    highest point of the block.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.

@@ -78,8 +78,8 @@ class ShownValue(msgspec.Struct, frozen=True):
     def ratio(self) -> float | None:
         """`value` divided by `height`, which is the value of the theory line at the same x.
 
-        The ratio is None if a value is missing, if the line is 0 up to rounding, or if the picture has
-        negative values. It is also None if it is at least MOST_TIMES.
+        The result is None if `value` or `height` is None, if the line is 0 up to rounding, or if the picture
+        has negative values. It is also None for a ratio of MOST_TIMES or more.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
@@ -109,8 +109,9 @@ def _shown_values(look: Look) -> list[ShownValue]:
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
     """Return the value that a short summary of a picture states, or None if the picture has no values.
 
-    If the picture compares learners, return the smallest value of a learner that has not diverged and is not
-    a reference. Otherwise, return the value of `learner_name`, or the first value if this learner has none.
+    If the picture compares learners, return the smallest of the learners' values; references count only if
+    there are no other learners. Otherwise, return the value of `learner_name`, or the first value if this
+    learner has none. In pictures of a risk, diverged learners do not count.
     """
     candidates = [value for value in _unpinned_values(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # means over the remaining replicas have no meaning

@@ -98,7 +98,7 @@ def curve_ends(view: View) -> str:
 
 
 def _letters_and_places(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Return pairs of curves' letters and the x values at which these curves begin or end, as text.
+    """Return pairs of letters and text: the letters of some curves, and the x at which these begin or end.
 
     If each x value has a single curve, return one pair: all letters, and all x values joined by commas.
     """
@@ -415,8 +415,8 @@ def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
     """Return the marks of a picture without duplicates.
 
     Marks with equal coordinates become one mark. The names of marks are parts separated by commas. The name
-    of the new mark consists of the parts with which all names of the equal marks begin. If the names share no
-    first part, all these marks are kept.
+    of the new mark consists of the leading parts that all names of these marks share. If the names share no
+    leading part, all these marks are kept.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:

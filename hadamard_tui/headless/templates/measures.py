@@ -10,7 +10,7 @@ from engine.measures import Measure, MeasureNeeds, Probe
 
 
 class MyPart(Measure, frozen=True, tag="my-part"):
-    """max_i |w_i|, the mean over targets. Unit: that of a weight. Source: none needed."""
+    """Mean over targets of the largest weight max_i |w_i|. Unit: that of a weight. Source: none needed."""
 
     label: ClassVar[str] = "largest weight"
 
