@@ -370,9 +370,11 @@ def test_times_are_powers_of_a_factor_or_multiples_and_the_axis_is_drawn_so():
     log = experiment(protocol=flow(time=100, first=0.01, records=5), d=D)
     assert places(log.protocol, D).tolist() == [0, 0.01, 0.1, 1, 10, 100]
     assert places(experiment(protocol=flow(time=50, records=9), d=D).protocol, D)[1] == 0.005
+    far = experiment(protocol=flow(time=1e12, first=1, records=13, method="bdf"), d=D)
+    assert places(far.protocol, D).tolist() == [0, *(10.0**power for power in range(13))]
     linear = experiment(protocol=flow(time=0.3, grid="linear", records=3), d=D)
     assert places(linear.protocol, D).tolist() == [0, 0.1, 0.2, 0.3]
-    for described, logarithmic in ((log, True), (linear, False)):
+    for described, logarithmic in ((log, True), (far, True), (linear, False)):
         drawn = view(picture_of(described, None), of_one(described, run(described)))
         assert (drawn.axes.x_log, drawn.axes.x_label) == (logarithmic, "time")
 
