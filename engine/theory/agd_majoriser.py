@@ -76,7 +76,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
     title: ClassVar[str] = "AGD majoriser"
     measure: ClassVar[str] = "loss"
-    formula: ClassVar[str] = "2ℓ − 2φ(G), for the loss 2ℓ and the gradient size G before the step"
+    formula: ClassVar[str] = "2ℓ − 2φ(G) with the loss 2ℓ and the gradient size G before the step"
 
     def value(self, at: At) -> Floats:
         losses, G = at.measured[AverageLoss().name], np.sqrt(at.measured[GradientSummary().name]) / 2
