@@ -451,7 +451,7 @@ class PictureSteps:
             rest.insert(0, first)
         if rest:
             undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
-            raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
+            raise BadInput("pictures", f"{undrawn} must be named in `x`, `read` or `at`")
 
     def _readings_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         number = self._axes_with_rate.index(reading.over)

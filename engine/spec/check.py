@@ -332,7 +332,7 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         indices = f"{' and '.join(undrawn)} of {picture.measure.kind}"
-        raise BadInput(where, f"{indices} must be named in `x`, reduced by `read`, or fixed by `at`")
+        raise BadInput(where, f"{indices} must be named in `x`, `read` or `at`")
     if (
         picture.y is not None
         and not drawn[1:]

@@ -125,7 +125,7 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
         (
             {"x": "k"},
             "pictures[0]",
-            "j of spectrum must be named in `x`, reduced by `read`, or fixed by `at`",
+            "j of spectrum must be named in `x`, `read` or `at`",
         ),
     ],
 )
