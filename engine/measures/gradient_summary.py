@@ -21,7 +21,7 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
     theory/automatic-descent#majoriser.
     """
 
-    label: ClassVar[str] = "G², the squared size of all gradients"
+    label: ClassVar[str] = "G², squared mean norm of layer gradients"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

@@ -26,7 +26,7 @@ Scale = Literal["one", "largest", "next"]
 LABELS: dict[Scale, str] = {
     "one": "eigenvalue of the Hessian",
     "largest": "eigenvalue of the Hessian over the largest",
-    "next": "eigenvalue of the Hessian over the next",
+    "next": "eigenvalue of the Hessian over the next one",
 }
 
 

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 
+LABELS = {
+    "residual": "projection over start residual",
+    "labels": "projected share of labels",
+    "start-residual": "projected share of start residual",
+}
+"""Labels of axes by the vector that is projected."""
+
+
 class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and their left singular vectors.
 
@@ -54,7 +62,7 @@ class OfJacobian(Measure, frozen=True):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the eigenvectors of the matrix J Jᵀ of every net")
+        return MeasureSchedule(expensive="the eigenvectors of J Jᵀ for the Jacobian J of every net")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
@@ -74,17 +82,18 @@ class OfJacobian(Measure, frozen=True):
 
 
 class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
-    """‖Π v‖/‖v‖ for labels or a residual v: Π projects onto the information space, or onto its complement.
+    """‖Π v‖/‖v₀‖ for labels or a residual v: Π projects onto the information space, or its complement.
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
     with the m largest singular values. Gradient descent fits the labels along these directions first. The
     orthogonal complement of the information space is the nuisance space. J is the Jacobian at the start, or
-    the current Jacobian, which is computed at the start and at the end only. For the residual r, the share is
-    ‖Π r‖/‖r₀‖ with the residual r₀ at the start. With `start-residual`, v = r₀. Averaged over nets. Source:
-    OFLS19; theory/parities-and-noise#nuisance-space.
+    the current Jacobian. With the current Jacobian, the measure is computed at the start and at the end only.
+    If `of` is residual, v is the current residual, and v₀ is the residual at the start. If `of` is
+    start-residual, v and v₀ are the residual at the start. If `of` is labels, v and v₀ are the labels.
+    Averaged over nets. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
-    label: ClassVar[str] = "relative projected length"
+    label: ClassVar[str] = LABELS["residual"]
 
     space: Annotated[
         Literal["information", "nuisance"],
@@ -100,6 +109,9 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         Literal["start", "now"],
         Meta(title="Jacobian", description="Jacobian at the start, or at the current weights"),
     ] = "start"
+
+    def label_with(self, loss: str) -> str:
+        return LABELS[self.of]
 
     def needs(self) -> MeasureNeeds:
         return super().needs()._replace(start=True)

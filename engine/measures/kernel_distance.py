@@ -24,15 +24,16 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
 
     With `to` = mean, the measure is ‖K − E K‖₂ for a net with one hidden layer. The mean E K is over a
     Gaussian first layer, given the output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². Here u and v
-    are the signals of a unit on x_i and x_j. All weights include the factors of the parametrisation. The norm
-    is the largest singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18;
+    are the preactivations of a unit for x_i and x_j. All weights include the factors of the parametrisation.
+    The norm is the largest singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18;
     theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "‖K − K₀‖"
 
     to: Annotated[
-        Literal["start", "mean"], Meta(title="to", description="kernel at the start, or mean over starts")
+        Literal["start", "mean"],
+        Meta(title="to", description="kernel at the start, or mean kernel over random first layers"),
     ] = "start"
 
     def needs(self) -> MeasureNeeds:

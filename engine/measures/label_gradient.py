@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class LabelGradient(Measure, frozen=True, tag="label-gradient"):
-    """‖E_x f ∇_l ŷ‖²: in every layer l, the squared length of the gradient of the mean E_x f ŷ.
+    """‖∇_l E_x f ŷ‖²: squared gradient of E_x f ŷ, the correlation of predictions ŷ with labels f, by layer.
 
-    The factor f is the label, and the mean E_x is over all rows. ∇_l is the gradient with respect to the
-    weights of layer l = 1 … L + 1, or to its biases. The last layer is the output. In a layer where this
-    gradient is 0, the first step of gradient descent learns nothing. Averaged over targets. Unit: (label ·
-    prediction/weight)². Source: AS20; theory/parities-and-noise#parities.
+    The mean E_x is over all rows. ∇_l is the gradient with respect to the weights of layer l = 1 … L + 1, or
+    to its biases. The last layer is the output. In a layer where this gradient is 0, the first step of
+    gradient descent learns nothing. Averaged over targets. Unit: (label · prediction/weight)². Source: AS20;
+    theory/parities-and-noise#parities.
     """
 
-    label: ClassVar[str] = "squared gradient of label correlation"
+    label: ClassVar[str] = "squared gradient of E[label · prediction]"
 
     of: Annotated[
         Literal["weights", "biases"], Meta(title="of", description="the weights of layers, or their biases")

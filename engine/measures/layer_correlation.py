@@ -19,9 +19,9 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
 
     c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b). The mean is over the units of layer
     l, and z^l_a are their signals on row a before σ. C_w is the variance of the weights of layer l + 1 times
-    their number per unit, and C_b is the variance of the biases. So c_l is the correlation over draws of the
-    weights and biases of layer l + 1 alone. If c_l = 1, the net no longer distinguishes the two rows.
-    Averaged over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
+    the number of inputs of a unit, and C_b is the variance of the biases. So c_l is the correlation over
+    draws of the weights and biases of layer l + 1, for a fixed layer l. If c_l = 1, the net no longer
+    distinguishes the two rows. Averaged over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "correlation of two inputs"
@@ -37,7 +37,7 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
         if start is None:
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs == 1:
-            return "the architecture draws the signals of two inputs jointly, for example with `inputs` = 2"
+            return "the architecture draws the signals of two rows jointly (`inputs` is 2 or more)"
         return "there are at least two rows" if problem.matrix.shape()[0] < 2 else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:

@@ -11,7 +11,7 @@ from engine.measures import MeasureNeeds, OfLayers, Probe
 
 
 class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
-    """‖W_l − W_l(0)‖₂, the square root of the sum of squares over all entries of layer l, averaged over nets.
+    """‖W_l − W_l(0)‖₂, the Euclidean distance of the weights of layer l from the start, averaged over nets.
 
     With `relative`, the distance is divided by ‖W_l(0)‖₂. Biases are a separate layer. Unit: that of a
     weight, or none. Source: LSO20; theory/parities-and-noise#fitting-anything,
@@ -19,7 +19,7 @@ class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
     """
 
     relative: Annotated[
-        bool, Meta(title="relative", description="divide by the length of the layer at the start")
+        bool, Meta(title="relative", description="divide by the Euclidean length of the initial weights")
     ] = False
 
     label: ClassVar[str] = "‖W_l − W_l(0)‖₂"

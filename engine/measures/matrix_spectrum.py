@@ -37,7 +37,7 @@ class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if no_pair(self.factors, problem.matrix.shape()[1]) is not None:
-            return "the product of the two sizes in `factors` is the number of features"
+            return "the product of the measure's two `factors` is the number of features"
         return None
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -18,7 +18,7 @@ class Movement(OfRows, frozen=True, tag="movement"):
     theory/implicit-bias#matrix-completion.
     """
 
-    label: ClassVar[str] = "change since the start, relative to the labels"
+    label: ClassVar[str] = "change of predictions, relative to the labels"
 
     names: ClassVar[Mapping[str, str]] = {
         "all": "movement",

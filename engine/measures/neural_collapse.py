@@ -21,7 +21,7 @@ LABELS: dict[Quantity, str] = {
     "spread": "NC1: spread ratio tr Σ_W/tr Σ_B",
     "angles": "NC2: largest |cosine + 1/(C − 1)| for C classes",
     "weights": "NC3: distance of weights from class means",
-    "centres": "NC4: rows whose nearest class mean is not the prediction",
+    "centres": "NC4: rows whose nearest class mean is not of the predicted class",
 }
 
 
@@ -31,11 +31,11 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
     For C classes, μ_c are the means of the features of each class, μ is the mean of all μ_c, and M is the
     matrix with the columns μ_c − μ. The covariance within classes is Σ_W, and the covariance between classes
     is Σ_B = MMᵀ/C. `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the
-    largest |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|. The mean of cos + 1/(C − 1) over pairs of classes would show
-    nothing. It is 0 for vectors of equal length, because the vectors μ_c − μ sum to 0. `weights` is NC3 =
-    ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows whose nearest
-    class mean is not the class with the largest prediction. Averaged over nets. Unit: none. Source: Papyan,
-    Han, Donoho 2020; theory/curvature#collapse.
+    largest |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|. The mean of cos + 1/(C − 1) over pairs of classes is not
+    used: if all μ_c − μ have the same length, this mean is 0, because the vectors μ_c − μ sum to 0. `weights`
+    is NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows whose
+    nearest class mean is not that of the class with the largest prediction. Averaged over nets. Unit: none.
+    Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["within"]
@@ -53,7 +53,7 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.one_hot:
-            return "labels are one-hot classes, one target for each"
+            return "labels are one-hot, with one target for each class"
         net, classes = learner.architecture, problem.target.columns(problem.matrix)
         if net is None or net.structure().hidden_layers is None or net.outputs != classes:
             return "the learner is a dense net with an output for each class"

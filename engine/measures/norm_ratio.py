@@ -28,7 +28,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     theory/implicit-bias#matrix-completion.
     """
 
-    label: ClassVar[str] = "norm, relative to the least"
+    label: ClassVar[str] = "norm over the least norm"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True, start=True)

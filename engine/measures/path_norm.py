@@ -36,7 +36,7 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
         return (
             None
             if has_edges
-            else "the architecture has the method `edges`, as dense nets and spindly nets do"
+            else "the learner is a net of weighted edges, such as a dense net or a spindly net"
         )
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:

@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖: distance of a quadratic model's parameters θ from a predicted limit.
 
-    The model's predictions are linear in θ, with the features Φ, plus a quadratic term ε/2 θᵀΨθ. For `span`,
-    the distance is measured in the span of Φ, and for `off-span`, in the orthogonal complement of the span.
-    θ^F = Φ(ΦᵀΦ)⁻¹y is the limit of gradient flow on the square loss of all rows for ε = 0. The correction
-    εθ^I is the term of first order in ε. The component of θ^I in the span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α
-    θ^FᵀΨ_αθ^F, where α numbers the rows. The component orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t)
-    dt. Here P_⊥ projects onto the orthogonal complement of the span. For ε = 0, θ^F_t is the gradient flow,
-    and r_α(t) is its error on row α. For `features`, the error is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖. The change
-    of the features is ε times Ψθ, and the factor ε cancels. Averaged over targets. Unit: that of θ, or none
-    for `features`. Source: theory/curvature#quadratic-models.
+    The prediction for row α is Φ_αᵀθ + (ε/2) θᵀΨ_αθ, and Φ_α is column α of the features Φ. For `span`, the
+    distance is measured in the span of Φ, and for `off-span`, in the orthogonal complement of the span. For ε
+    = 0, θ^F_t is gradient flow on the square loss of all rows, r_α(t) is its error on row α, and θ^F =
+    Φ(ΦᵀΦ)⁻¹y is its limit. The correction εθ^I is the term of first order in ε. The component of θ^I in the
+    span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F. The component of θ^I orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α
+    θ^F_t r_α(t) dt, where P_⊥ projects onto the orthogonal complement of the span. For `features`, the error
+    is that of the change εΨθ of the features: ‖Ψ(θ − θ^F)‖/‖Ψθ^F‖. Averaged over targets. Unit: that of θ, or
+    none for `features`. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"
 
     part: Annotated[
         Literal["span", "off-span", "features"],
-        Meta(title="part", description="error of θ on the span of Φ, of θ off this span, or of the features"),
+        Meta(
+            title="part", description="error of θ in the span of Φ, or orthogonal to it, or of the features"
+        ),
     ] = "span"
     corrected: Annotated[
         bool, Meta(title="corrected", description="include the first-order correction εθ^I")

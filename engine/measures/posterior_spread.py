@@ -33,7 +33,7 @@ class OfPosterior(Measure, frozen=True):
 
 
 class PosteriorSpread(OfPosterior, frozen=True, tag="posterior-spread"):
-    """E‖θ_⊥‖²: posterior mean of the squared length of the weights' component orthogonal to all rows seen.
+    """E‖θ_⊥‖²: posterior mean, where θ_⊥ is the component of the weights orthogonal to all rows seen.
 
     After P independent rows, the prediction for a unit vector orthogonal to them has the variance E‖θ_⊥‖²/(d
     − P). The measure is NaN if only one direction is orthogonal to the rows. Averaged over targets. Source:

@@ -32,7 +32,7 @@ class Potential(Measure, frozen=True, tag="potential"):
             structure = learner.tends_to.structure()
             if structure.names_norm and not structure.from_start:
                 return None
-        return "the learner's `tends_to` names its limit, which minimises a function"
+        return "the learner's `tends_to` names a solver that minimises a function of the weights"
 
     def bytes_held(self, sizes: Sizes) -> int:
         return DERIVED * 6 * sizes.batch * sizes.d

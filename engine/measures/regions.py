@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Regions(Measure, frozen=True, tag="regions"):
     """Number of cells in the plane of inputs s e₁ + t e₂. Inside a cell, no unit switches on or off.
 
-    All other entries of the input are 0. Cells are counted exactly on the whole plane, up to rounding at
+    Entries 3, 4, … of these inputs are 0. Cells are counted exactly on the whole plane, up to rounding at
     10⁻¹². The units of a layer are linear on each cell of the layers below, and cut this cell by straight
     lines. σ must bend only at 0. Averaged over targets. Source: Zaslavsky 1975;
     theory/regions-and-random-matrices#regions.

@@ -29,9 +29,7 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
         return MeasureNeeds(parameters=True, curvature=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(
-            expensive="tens of products with the Hessian of every net, each as long as three passes"
-        )
+        return MeasureSchedule(expensive="tens of products of the Hessian of every net with vectors")
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         if parameters <= EXACT:

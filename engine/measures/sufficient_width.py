@@ -18,12 +18,12 @@ class SufficientWidth(Measure, frozen=True, tag="sufficient-width"):
     """256 m⁴ X⁸ C³ L/λ₀⁴ for m rows: the width above which a net provably stays in the kernel regime.
 
     L is the square loss at the start, without ½. K is the tangent kernel of the first layer, E K is its mean
-    over starts, and λ₀ is the least eigenvalue of E K. X is the largest length of a row as the first layer
-    sees it, and C = Σ_k a_k² over the output weights. Both X and C are 1 in the NTK parametrisation, for rows
-    of length √d and a_k = ±1/√units. Above this width, the bound Δ* on the movement of a unit
-    (`lazy-movement`) is at most λ₀/(8m X³ C). So the least eigenvalue of the tangent kernel K stays above
-    λ₀/2. The proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: number of units. Source: DLL19;
-    theory/wide-nets#kernel-regime.
+    over random starts, and λ₀ is the least eigenvalue of E K. X is the largest length of a row, times the
+    scale factor of the first layer's inputs, and C = Σ_k a_k² over the output weights. Both X and C are 1 in
+    the NTK parametrisation, for rows of length √d and a_k = ±1/√units. Above this width, the bound Δ* on the
+    movement of a unit (`lazy-movement`) is at most λ₀/(8m X³ C). If the least eigenvalue of K is at least ¾λ₀
+    at the start, it then stays above λ₀/2. The proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: number
+    of units. Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "sufficient width"

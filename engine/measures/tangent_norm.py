@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 class TangentNorm(Measure, frozen=True, tag="tangent-norm"):
     """Θ(x, x) = ‖∂ŷ(x)/∂θ‖²: the tangent kernel of an instance with itself, averaged over rows and nets.
 
-    θ are all trained parameters, in the scale of the net's parametrisation. If `of` names a tensor, such as
-    "W2" or "b1", θ is this tensor alone. For a layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ. So
-    Θ is the sum of ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that of a weight, squared. Source:
-    JGH18; theory/wide-nets#kernel-regime, theory/regions-and-random-matrices#paths.
+    θ are all trained parameters, without the factors by which the parametrisation multiplies them. If `of`
+    names a tensor, such as "W2" or "b1", θ is this tensor alone. For a layer z = W a with b = ∂ŷ/∂z, the
+    gradient is ∂ŷ/∂W = b aᵀ. So Θ is the sum of ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that
+    of a weight, squared. Source: JGH18; theory/wide-nets#kernel-regime,
+    theory/regions-and-random-matrices#paths.
     """
 
     label: ClassVar[str] = "‖∂ŷ/∂θ‖²"

@@ -81,7 +81,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.until is not None and self.over != "record":
             raise BadField(
                 "until",
-                'a condition that ends training requires a reading along training; set over = "record"',
+                'this option selects evaluation points; set over = "record", or leave `until` out',
             )
 
     @property
@@ -207,9 +207,9 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `x` is one of the following, or an expression of them: a clock (k, step, time …), a sweep axis, an index
     of the measure, the `rate` if a learner tries several rates, or the mean over replicas of a measure that
     is a single number (loss, functional_margin …). Every learner has a curve. If `curves` names sweep axes,
-    every learner has one curve for each of their values. `at` fixes the value of another dimension, and
-    `read` reduces a dimension to one number. If x contains no clock and no measure, the value at the last
-    evaluation point is shown, unless `at` or `read` selects another.
+    every learner has one curve for each combination of their values. `at` fixes the value of another
+    dimension, and `read` reduces a dimension to one number. If x contains no clock and no measure, the value
+    at the last evaluation point is shown, unless `at` or `read` selects another.
 
     The measured values go through these steps, in this order. `at` selects values. `running` replaces each
     value by a statistic of all evaluation points so far. `times` multiplies by a factor. `read` reduces a
@@ -231,7 +231,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
         Meta(
             title="name",
-            description="name by which claims refer to the picture; not needed for the first one",
+            description="name by which claims refer to the picture; not needed for the first picture",
             extra=SELDOM,
         ),
     ] = None
@@ -245,7 +245,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     measure: MemberOf[Measure]
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="sweep axes; each learner has one curve for each of their values"),
+        Meta(
+            title="curves",
+            description="sweep axes; a learner has one curve for each combination of axis values",
+        ),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
@@ -359,7 +362,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         bool | None,
         Meta(title="logarithmic x", description="auto: yes if the values of x are spaced logarithmically"),
     ] = None
-    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
+    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: linear y-axis")] = None
 
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":

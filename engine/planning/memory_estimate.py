@@ -258,12 +258,11 @@ def _size_in_words(plan: RunPlan, where: str) -> str:
     if plan.experiment.run.replicas > 1:
         size += f" in {plan.experiment.run.replicas} replicas"
     if where == "protocol":
-        return f"{plan.learners[0].records} evaluation points of {len(plan.learners)} learners"
+        return f"a run of {len(plan.learners)} learners with {plan.learners[0].records} evaluation points"
     if where.startswith("learners"):
         planned = plan.learners[int(where.removeprefix("learners[").split("]")[0])]
-        size = f"{planned.learner.name} on {size}"
-        if len(planned.rates) > 1:
-            size = f"{len(planned.rates)} rates of {size}"
+        rates = f" with {len(planned.rates)} rates" if len(planned.rates) > 1 else ""
+        size = f"{planned.learner.name}{rates} on {size}"
     return size
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, tee
 
 import msgspec
 import numpy as np
@@ -46,6 +46,9 @@ PAIRS = 6
 Rules that order eigenvectors can reach a tipping point, beyond which they amplify rounding without bound. A
 perturbation may fail to reach it: a run of SOAP on a small net reached it under two of three perturbations.
 """
+
+MOST_KEPT = 1 << 22
+"""Largest number of predictions on unchanged data that a comparison keeps for its later runs."""
 
 Going = Callable[[float], object]
 """Callback that is called repeatedly with the finished share of the work. If it raises, the work ends."""
@@ -156,11 +159,17 @@ class Comparison:
         """
         self._experiment, self._learners = experiment, (learner, other)
         self._relative_to_movement = relative_to_movement
-        self.size = 0.0
-        """Number by which changes were divided in the last comparison."""
         self.streams = Streams([experiment.run.seed], single=experiment.run.streams == "single")
         data = draw(experiment.problem, self.streams, "float64", "cpu").dense()
         self.data = data.with_variants(len(rates_of(learner)))
+        self._schedule = experiment.protocol.schedule()
+        self._records = experiment.protocol.extent(self.data.instances.n).records
+        self._kept: Iterator[_Unchanged] | None = None
+
+    def size(self) -> float:
+        """Train on unchanged data, and return the number by which changes are divided."""
+        with torch.no_grad():
+            return max((float(size) for _, size in self._unchanged_predictions()), default=0.0)
 
     def under(
         self, transformations: Sequence[NDArray[np.float64]], going: Going = lambda done: None
@@ -216,25 +225,13 @@ class Comparison:
         movement of a prediction. The runs on changed data advance in step with a run on unchanged data, and
         stop when it stops.
         """
-        protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
-        schedule = protocol.schedule()
-        records, until = protocol.extent(data.instances.n).records, schedule.ends_early
-        ending = [] if until is None or until.measure is None else [named()[until.measure]]
-        asked = tuple(measure for measure in ending if missing(measure, self._experiment, learner) is None)
-        ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
-        straight = protocol.training_run(
-            TrainingInputs(learner, data, self._loss_of_targets(), self.streams, asked)
-        )
-        limits = None if schedule.clips_at is None else (0.0, schedule.clips_at)
         compared = [
-            _predictions_by_evaluation(run, its.instances, records, going, limits) for its, run in transformed
+            _predictions_by_evaluation(run, its.instances, self._records, going, self._limits)
+            for its, run in transformed
         ]
         change = size = torch.zeros((), dtype=torch.float64)
-        origin: torch.Tensor | float | None = None if self._relative_to_movement else 0.0
         with torch.no_grad():
-            for before in _predictions_by_evaluation(straight, data.instances, records, going, limits, ends):
-                if not before.isfinite().all():
-                    break
+            for before, size_so_far in self._unchanged_predictions():
                 together = [
                     (predictions, after)
                     for predictions in compared
@@ -244,10 +241,43 @@ class Comparison:
                 if not compared:
                     break
                 change = torch.stack([change, *((after - before).abs().max() for _, after in together)]).max()
-                origin = before if origin is None else origin
-                size = torch.maximum(size, (before - origin).abs().max())
-        self.size = float(size)
+                size = size_so_far
         return float(change / size) if size else float(change)
+
+    @property
+    def _limits(self) -> tuple[float, float] | None:
+        return None if self._schedule.clips_at is None else (0.0, self._schedule.clips_at)
+
+    def _unchanged_predictions(self) -> Iterator[_Unchanged]:
+        """Return the predictions on unchanged data, which are computed once if they are few."""
+        if self._records * self.data.labels.numel() > MOST_KEPT:
+            return self._train_unchanged()
+        self._kept, predictions = tee(self._kept or self._train_unchanged())
+        return predictions
+
+    def _train_unchanged(self) -> Iterator[_Unchanged]:
+        """Train on unchanged data, as long as the predictions are finite."""
+        experiment, data, learner = self._experiment, self.data, self._learners[0]
+        until = self._schedule.ends_early
+        ending = [] if until is None or until.measure is None else [named()[until.measure]]
+        asked = tuple(measure for measure in ending if missing(measure, experiment, learner) is None)
+        ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
+        inputs = TrainingInputs(learner, data, self._loss_of_targets(), self.streams, asked)
+        run = experiment.protocol.training_run(inputs)
+        size = torch.zeros((), dtype=torch.float64)
+        origin: torch.Tensor | float | None = None if self._relative_to_movement else 0.0
+        for predictions in _predictions_by_evaluation(
+            run, data.instances, self._records, lambda done: None, self._limits, ends
+        ):
+            if not predictions.isfinite().all():
+                return
+            origin = predictions if origin is None else origin
+            size = torch.maximum(size, (predictions - origin).abs().max())
+            yield predictions, size
+
+
+_Unchanged = tuple["torch.Tensor", "torch.Tensor"]
+"""Predictions at an evaluation, and the size of all predictions or movements so far."""
 
 
 def _predictions_by_evaluation(

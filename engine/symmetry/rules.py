@@ -231,8 +231,8 @@ class _Model:
         self._comparison = Comparison(setup, learner, learner, relative_to_movement=True)
         precisions: set[str] = set()
         with lower_precisions(precisions):
-            self._comparison.on_changed([torch.zeros((), dtype=torch.float64)])
-        if self._comparison.size == 0:
+            size = self._comparison.size()
+        if size == 0:
             raise BadInput("", "the rule does not change the weights of the model")
         self._precisions = tuple(sorted(precisions))
         self._perturbations = self._comparison.perturbations(self._rounding_error)

@@ -26,20 +26,20 @@ Call = Callable[..., Answer]
 
 
 class Command(NamedTuple):
-    """Line of a code block and its place."""
+    """Line of a code block and the first place where it stands."""
 
     place: str
     words: list[str]
 
 
 def commands() -> list[Command]:
-    """Commands of all `sh` blocks, without comments."""
-    return [
-        Command(f"{block.page}:{block.line + number}", words)
-        for block in blocks("sh")
-        for number, line in joined_lines(block.text)
-        if (words := shlex.split(line, comments=True))
-    ]
+    """Different commands of all `sh` blocks, without comments."""
+    places: dict[tuple[str, ...], str] = {}
+    for block in blocks("sh"):
+        for number, line in joined_lines(block.text):
+            if words := shlex.split(line, comments=True):
+                places.setdefault(tuple(words), f"{block.page}:{block.line + number}")
+    return [Command(place, list(words)) for words, place in places.items()]
 
 
 def joined_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -15,9 +15,11 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 import hadamard_tui as ht
+from engine.core import optimizers
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS
+from engine.core.outside import Outside
 from engine.core.parts import Verdict
-from engine.judging import rule_judgement
+from engine.judging import named_rule, rule_judgement
 from engine.judging.judgement import LearnerJudgement
 from engine.judging.rule_judgement import LossBesideBound, RuleJudgement
 from engine.symmetry.rules import Symmetry
@@ -28,7 +30,6 @@ from hadamard_tui.headless.verdicts import as_json, shown
 from .conftest import Answer
 
 Call = Callable[..., Answer]
-Program = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_every_learner_is_judged(small: Path, call: Call) -> None:
@@ -216,12 +217,21 @@ def test_json_and_markdown_of_a_rule_say_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_an_optimizer_in_a_file_is_judged(program: Program, tmp_path: Path) -> None:
+def test_an_optimizer_in_a_file_is_judged(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its losses are compared at two rates only; test_commands_of_pages.py takes all."""
+    modules = Outside()
+    for module in (named_rule, rule_pages):
+        monkeypatch.setattr(module, "outside", modules)
+    monkeypatch.setattr(optimizers, "registered", {})
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(rule_judgement, "RATES", (0.01, 0.1))
     file, page, out = (tmp_path / name for name in ("my_rule.py", "page.md", "result.json"))
     file.write_text(OPTIMIZER)
-    answer = program("judge", str(file), "--out", str(out), "--markdown", str(page))
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.startswith("SignSteps, by measurement: invariant under permutations, sign flips")
+    answer = call("judge", str(file), "--out", str(out), "--markdown", str(page))
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("SignSteps, by measurement: invariant under permutations, sign flips")
     document = json.loads(out.read_text())
     assert document["symmetries"][0]["verdict"] == "not invariant"
     (origin,) = document["parts"]

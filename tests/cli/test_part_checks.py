@@ -89,23 +89,6 @@ WRONG = {
 """Step of a rule, and more of its code, by the check that it fails."""
 
 
-@pytest.mark.slow
-def test_a_wrong_rule_fails_the_check_that_is_for_it(tmp_path: Path):
-    rules = (
-        RULE.format(name=subject.title(), tag=subject, step=step, more=more)
-        for subject, (step, more) in WRONG.items()
-    )
-    (tmp_path / "wrong.py").write_text(HEAD + "".join(rules))
-    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "wrong.py"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stderr) == (1, "")
-    sections = re.split(r"^([\w-]+) \(updates\)\n", done.stdout, flags=re.MULTILINE)[1:]
-    outcomes = dict(zip(sections[::2], sections[1::2], strict=True))
-    assert {*outcomes} == {*WRONG}
-    for subject, lines in outcomes.items():
-        assert re.search(rf"^  {subject} +fails ", lines, re.MULTILINE), lines
-
-
 LINES = '''"""Lines of theory."""
 
 from typing import ClassVar
@@ -147,22 +130,6 @@ LINE_OUTCOMES = {
 }
 
 
-@pytest.mark.slow
-def test_lines_are_compared_with_learners_that_they_bind(tmp_path: Path):
-    lines = (
-        LINE.format(name=name, tag=tag, direction=direction, height=height)
-        for name, tag, direction, height in LINE_OUTCOMES
-    )
-    (tmp_path / "lines.py").write_text(LINES + "".join(lines))
-    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "lines.py"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stderr) == (1, "")
-    sections = re.split(r"^([\w-]+) \(theory\)\n", done.stdout, flags=re.MULTILINE)[1:]
-    for (_, tag, *_), word in LINE_OUTCOMES.items():
-        checks = sections[sections.index(tag) + 1]
-        assert re.search(rf"^  measurement +{word} ", checks, re.MULTILINE), checks
-
-
 OPTIMIZERS = """import torch
 
 
@@ -178,18 +145,6 @@ class Unsure(torch.optim.SGD):
 """
 
 
-@pytest.mark.slow
-def test_optimizers_of_torch_are_checked(tmp_path: Path):
-    (tmp_path / "own.py").write_text(f"import os\n\n{OPTIMIZERS}")
-    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "own.py"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stderr) == (1, "")
-    half, unsure = re.split(r"^Unsure \(optimizer of torch\)\n", done.stdout, flags=re.MULTILINE)
-    assert half.startswith("Half (optimizer of torch)\n")
-    assert "fails" not in half
-    assert re.search(r"seeds +fails", unsure)
-
-
 WRONG_PANEL = """from hadamard_tui.panels.panel import Panel
 
 PANEL = Panel("wrong", "a panel that returns a number", lambda context: 1)
@@ -197,13 +152,39 @@ PANEL = Panel("wrong", "a panel that returns a number", lambda context: 1)
 
 
 @pytest.mark.slow
-def test_a_panel_that_returns_no_content_fails_its_check(tmp_path: Path):
-    (tmp_path / "wrong.py").write_text(WRONG_PANEL)
-    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "wrong.py"]
+def test_wrong_parts_fail_the_checks_that_are_for_them(tmp_path: Path):
+    """One process checks all files, because a process needs longer to start than for most checks."""
+    rules = (
+        RULE.format(name=subject.title(), tag=subject, step=step, more=more)
+        for subject, (step, more) in WRONG.items()
+    )
+    lines = (
+        LINE.format(name=name, tag=tag, direction=direction, height=height)
+        for name, tag, direction, height in LINE_OUTCOMES
+    )
+    texts = {
+        "rules.py": HEAD + "".join(rules),
+        "lines.py": LINES + "".join(lines),
+        "optimizers.py": f"import os\n\n{OPTIMIZERS}",
+        "panel.py": WRONG_PANEL,
+    }
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", *texts]
     done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (1, "")
-    assert re.search(r"name +holds", done.stdout)
-    assert re.search(r"show +fails +it returns int, not Plot, HeatMap, Nets or Text", done.stdout)
+    titles_and_checks = re.split(r"^([\w-]+ \([\w ]+\))\n", done.stdout, flags=re.MULTILINE)[1:]
+    checks = dict(zip(titles_and_checks[::2], titles_and_checks[1::2], strict=True))
+    assert len(checks) == len(WRONG) + len(LINE_OUTCOMES) + 3
+    for subject in WRONG:
+        assert re.search(rf"^  {subject} +fails ", checks[f"{subject} (updates)"], re.MULTILINE), subject
+    for (_, tag, *_), word in LINE_OUTCOMES.items():
+        assert re.search(rf"^  measurement +{word} ", checks[f"{tag} (theory)"], re.MULTILINE), tag
+    assert "fails" not in checks["Half (optimizer of torch)"]
+    assert re.search(r"seeds +fails", checks["Unsure (optimizer of torch)"])
+    of_panel = checks["wrong (panels)"]
+    assert re.search(r"name +holds", of_panel)
+    assert re.search(r"show +fails +it returns int, not Plot, HeatMap, Nets or Text", of_panel)
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def measures_of(learner: Learner, described: Experiment) -> tuple[Measure, ...]:
 
 def refusal(backend: Backend, learner: Learner, described: Experiment) -> str | None:
     """Reason why a backend cannot serve a learner with its recorded measures, or None."""
+    if reason := backend.refuses(learner, described):
+        return reason  # without measures, because planning what is recorded takes long
     return why_not(backend, learner, described, measures_of(learner, described))
 
 

@@ -99,7 +99,7 @@ def test_ridge_on_a_split_has_the_test_loss_of_scikit_learn():
     ("words", "fault"),
     [
         ({"table": "iris", "n": 151}, "iris has only 150 rows; take at most 150"),
-        ({"n": 30, "test": 30}, "at least one of 30 rows must be a training row; take at most 29"),
+        ({"n": 30, "test": 30}, "at least one of 30 rows must be a training row; take at most 29 test rows"),
         ({"table": "irises"}, "did you mean iris"),
     ],
 )

@@ -245,7 +245,7 @@ def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
     with pytest.raises(BadInput) as caught:
         run(best)
     assert caught.value.where == "learners[0].update.lr"
-    assert caught.value.fault.startswith("17 rates of GD on a 64 × 64 matrix in 3 replicas needs")
+    assert caught.value.fault.startswith("GD with 17 rates on a 64 × 64 matrix in 3 replicas needs")
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_svmlight_has_labels_of_its_own(tmp_path: Path) -> None:
         ("t.csv", b"a,b\n", "it has a header but no rows"),
         ("t.csv", b"\xff\xfe\x00\x01", "cannot be read as a table"),
         ("t.npy", b"no array", "cannot be read as a table"),
-        ("t.bin", b"\x00\x01", "its format is not one that can be read"),
+        ("t.bin", b"\x00\x01", "its format is unknown"),
     ],
 )
 def test_a_file_without_a_table_is_refused_in_one_line(

@@ -94,12 +94,28 @@ def check_equal(computed, expected, rtol):
     ("words", "rtol"), [(SWEEP, 0.0), (NETS, 1e-6)], ids=["points", "groups of replicas"]
 )
 def test_spread_results_are_those_of_one_device(words, rtol, tmp_path, monkeypatch):
-    """Points are equal bit by bit; groups of replicas are up to rounding, which depends on a batch's size."""
+    """Points are equal bit by bit; groups of replicas are up to rounding, which depends on a batch's size.
+
+    Every device computes a share, and its process has ended afterwards.
+    """
     expected = spread(words, ())
     writer = RunWriter(Store(tmp_path), words)
+    submitted = []
+    submit = spreading.Device.submit
+
+    def recorded(self, number, experiment):
+        submitted.append((self.process.pid, experiment.run.seed, experiment.run.replicas))
+        submit(self, number, experiment)
+
     with monkeypatch.context() as patch:
         patch.setattr("engine.runtime.run.Undrawn", None)  # this process trains nobody
+        patch.setattr(spreading.Device, "submit", recorded)
         computed = spread(words, writer=writer)
+    pids = {pid for pid, *_ in submitted}
+    assert len(pids) == len(CARDS), "every device computes a share"
+    if words is NETS:
+        assert {tuple(share) for _, *share in submitted} == {(7, 2), (9, 3)}
+    assert not pids & {child.pid for child in psutil.Process().children()}
     assert not any(curve.is_restored for trace in computed.traces.values() for curve in trace.curves)
     check_equal(computed, expected, rtol)
     run = Store(tmp_path).run(writer.run)
@@ -110,23 +126,6 @@ def test_spread_results_are_those_of_one_device(words, rtol, tmp_path, monkeypat
         patch.setattr(spreading.Device, "submit", None)  # no device gets work that is stored
         restored = spread(words, writer=RunWriter(Store(tmp_path), {**words, "title": "again"}))
     assert all(curve.is_restored for trace in restored.traces.values() for curve in trace.curves)
-
-
-@pytest.mark.slow
-def test_every_device_computes_a_share():
-    pids = set()
-    submit = spreading.Device.submit
-
-    def submitted(self, number, experiment):
-        pids.add((self.process.pid, number, experiment.run.seed, experiment.run.replicas))
-        submit(self, number, experiment)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spreading.Device, "submit", submitted)
-        spread(NETS)
-    assert len({pid for pid, *_ in pids}) == 2
-    assert {tuple(share) for _, *share in pids} == {(0, 7, 2), (0, 9, 3)}
-    assert not [child for child in psutil.Process().children() if child.pid in {pid for pid, *_ in pids}]
 
 
 @pytest.mark.slow

@@ -488,7 +488,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "Latin-1": ("X.csv", "größe,b\n1,2\n".encode("latin-1"), "not text in UTF-8"),
     "Latin-1 far below": ("X.csv", csv(np.ones((5000, 2))).encode() + b"3,\xe9\n", "not text in UTF-8"),
     "bytes": ("X.csv", b"\0\0\0", "not text in UTF-8"),
-    "bytes of no format": ("X.bin", b"\x01\x00\x02", "its format is not one that can be read: .npy, .npz"),
+    "bytes of no format": ("X.bin", b"\x01\x00\x02", "its format is unknown; the formats that can be read"),
     "a workbook": ("X.xlsx", zipped("xl/workbook.xml"), "it is an archive that holds no numpy array"),
     "a page": ("X.html", "<html><body>1, 2</body></html>", "cannot be read as a table of numbers"),
     "gzip that holds no table": ("X.csv.gz", gzip.compress(b"\0\1\2"), "not text in UTF-8"),

@@ -158,7 +158,7 @@ def test_angles_to_the_least_norm_and_large_coefficients_equal_their_naive_twins
 def test_no_least_maximum_has_an_angle():
     document = raw("gaussian", d=D, labels="sign")
     document["pictures"] = [{"x": "k", "measure": {"kind": "norm-angle", "q": "max"}}]
-    with pytest.raises(BadInput, match="the length has a gradient"):
+    with pytest.raises(BadInput, match=r"max\|w_i\| has no gradient"):
         reading.parse(document)
 
 

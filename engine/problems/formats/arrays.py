@@ -163,11 +163,11 @@ def _read_header(stream: IO[bytes]) -> Header:
     version = npy.read_magic(beginning)
     if version not in ((1, 0), (2, 0)):
         raise NotATable(
-            f"version {version[0]}.{version[1]} of .npy is for records with several fields; save plain values"
+            f"version {version[0]}.{version[1]} of .npy is for structured arrays; save an array of numbers"
         )
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         shape, _, kind = read(beginning)
     except (SyntaxError, TypeError, tokenize.TokenError) as error:  # numpy parses headers as Python
-        raise NotATable("its header is invalid") from error
+        raise NotATable("its header is invalid; save the array again by numpy.save") from error
     return Header(shape, kind, beginning.tell())

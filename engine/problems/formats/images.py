@@ -72,7 +72,7 @@ def read(images: Path, labels: Path | None) -> Images:
         if magic == LABELS:
             raise NotATable(
                 f"begins with {LABELS:#x}, as IDX files of labels do; "
-                f"IDX files of images begin with {IMAGES:#x}"
+                f"set `images` to a file that begins with {IMAGES:#x}"
             )
         has_own_labels = magic != IMAGES
         if has_own_labels and labels is None:
@@ -91,7 +91,9 @@ def read(images: Path, labels: Path | None) -> Images:
     with _faults_of_file(labels, "labels"):
         if (magic := int.from_bytes(_first_bytes(labels))) != LABELS:
             which = ", as images do" if magic == IMAGES else ""
-            raise NotATable(f"begins with {magic:#x}{which}; IDX files of labels begin with {LABELS:#x}")
+            raise NotATable(
+                f"begins with {magic:#x}{which}; set `labels` to a file that begins with {LABELS:#x}"
+            )
         classes = _array_of_idx(labels, 1)
         _check_classes(classes, len(pixels), images.name)
     notes = (f"labels in {labels.name}",)
@@ -117,7 +119,8 @@ def _faults_of_file(file: Path, field: str) -> Iterator[None]:
     except (OSError, zipfile.BadZipFile, ValueError, *formats.FAULTS) as error:
         if isinstance(error, BadField):
             raise
-        reason = "it holds Python objects" if "pickle" in str(error) else files.reason(error)
+        is_pickle = "pickle" in str(error)
+        reason = "it holds Python objects; save arrays of numbers" if is_pickle else files.reason(error)
         raise BadField(field, f"{file.name} cannot be read as {field}: {reason}") from error
 
 
@@ -186,12 +189,12 @@ def _images_of_archive(file: Path) -> Images:
     if pixels.dtype != np.uint8 or pixels.ndim < 2 or not pixels.size:
         raise NotATable(
             f"has an array {NPZ_IMAGES} of dtype {pixels.dtype} and shape {pixels.shape}; "
-            "it must hold bytes [n, …]"
+            "this array must hold bytes [n, …]"
         )
     if classes.dtype.kind not in "iu" or classes.ndim != 1:
         raise NotATable(
             f"has an array {NPZ_LABELS} of dtype {classes.dtype} and shape {classes.shape}; "
-            "it must hold integers [n]"
+            "this array must hold integers [n]"
         )
     _check_classes(classes, len(pixels), NPZ_IMAGES)
     notes = (f"images in {NPZ_IMAGES}", f"labels in {NPZ_LABELS}")

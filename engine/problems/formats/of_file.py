@@ -35,7 +35,7 @@ def format_of(file: Path) -> Format:
         file_format = next(matching, text.TEXT)
         is_text = beginning.startswith((*text.MARKS, formats.MAGIC)) or b"\0" not in beginning
         if file_format is text.TEXT and not is_text:
-            raise NotATable(f"its format is not one that can be read: {', '.join(FORMATS)}")
+            raise NotATable(f"its format is unknown; the formats that can be read are {', '.join(FORMATS)}")
     elif beginning.startswith(formats.MAGIC) and file_format not in (text.TEXT, svmlight.SVMLIGHT):
         raise NotATable("it is compressed by gzip, which this format does not allow; decompress it first")
     return file_format

@@ -310,5 +310,5 @@ def _dialect_notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Itera
         yield "cells in quotes"
     if dialect.comments:
         counted = "1 line" if dialect.comments == 1 else f"{dialect.comments} lines"
-        in_comment = ", with the names of the columns" if dialect.names and not dialect.has_header else ""
-        yield f"{counted} of comment before the table{in_comment}"
+        in_comment = " with the names of the columns" if dialect.names and not dialect.has_header else ""
+        yield f"{counted} of comment{in_comment} before the table"

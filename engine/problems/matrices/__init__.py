@@ -248,7 +248,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     repeat: Annotated[
         Count | None,
-        Meta(title="repeat", description="how often each row is shown with each of the signs + and −"),
+        Meta(title="repeat", description="show every row this often with sign +, and as often with sign −"),
     ] = None
     rotate: Annotated[
         bool, Meta(title="rotate", description="multiply all instances by a random rotation")

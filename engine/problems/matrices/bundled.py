@@ -25,14 +25,14 @@ class Bundled(Matrix, frozen=True, tag="bundled"):
 
     In each replica, the rows of the table are in random order or, without `permute`, in the order of the
     table. The first n − `test` rows are training rows, and the last `test` rows are held out from training.
-    The rows between these are not used. So replicas are random splits of the same table, and the test rows of
-    two replicas may overlap. Expressions in a protocol may use `training` for the number of training rows.
-    With `standardise`, every feature has mean 0 and standard deviation 1 on the training rows. A feature that
-    is constant on them becomes 0.
+    The rows between training and test rows are not used. With `permute`, replicas are random splits of the
+    same table, and the test rows of two replicas may overlap. Expressions in a protocol may use `training`
+    for the number of training rows. With `standardise`, every feature has mean 0 and standard deviation 1 on
+    the training rows. A feature that is constant on the training rows becomes 0.
 
-    The target `classes` uses the classes of the rows. The target `file` without a path predicts the labels of
-    the table. They are numbers for `diabetes`, and −1 and +1 for two classes. With more classes, each class
-    has one target. Source: Pedregosa et al. 2011; theory/symmetry#diagnose.
+    The target `classes` predicts the classes of the table. The target `file` without a path predicts the
+    labels of the table. These labels are numbers for `diabetes`, and −1 and +1 for two classes. With more
+    classes, each class has one target. Source: Pedregosa et al. 2011; theory/symmetry#diagnose.
     """
 
     table: Annotated[TableName, Meta(title="table", description="name of the table")] = "diabetes"
@@ -59,7 +59,9 @@ class Bundled(Matrix, frozen=True, tag="bundled"):
         if self.n is not None and self.n > rows:
             raise BadField("n", f"{self.table} has only {rows} rows; take at most {rows}")
         if self.test >= (n := self.n or rows):
-            raise BadField("test", f"at least one of {n} rows must be a training row; take at most {n - 1}")
+            raise BadField(
+                "test", f"at least one of {n} rows must be a training row; take at most {n - 1} test rows"
+            )
 
     @property
     def _training(self) -> int:

@@ -17,14 +17,14 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     """A mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I), or x = r (c + σ √U v).
 
     The K·C vectors c are uniform on the unit sphere, one draw per replica. The centre of a cluster is r c,
-    with r = 1 or r = √d. The spread of a cluster is σ, relative to r. For r = √d, σ is the standard deviation
-    of every entry. The second form of x is used if `spread` is ball. Then v is uniform on the unit sphere,
-    and U is uniform in [0, 1], so no instance is farther from its centre than rσ. With `normalised`, every
-    instance is scaled to the length r. Instance i belongs to cluster i mod K·C, and cluster j belongs to
-    class j mod K. So the sizes of clusters are as equal as n allows. The target `classes` uses the classes as
-    labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory/parities-and-noise#wrong-labels,
-    theory/parities-and-noise#nuisance-space, theory/parities-and-noise#mixtures, theory/curvature#hessian,
-    theory/curvature#collapse.
+    with r = 1 or r = √d. The spread of a cluster is σ, relative to r. For Gaussian clusters with r = √d,
+    every entry has the standard deviation σ around its centre. The second form of x is used if `spread` is
+    ball. Then v is uniform on the unit sphere, and U is uniform in [0, 1], so no instance is farther from its
+    centre than rσ. With `normalised`, every instance is then scaled to the length r. Instance i belongs to
+    cluster i mod K·C, and cluster j belongs to class j mod K. So the sizes of clusters are as equal as n
+    allows. The target `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019;
+    theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
+    theory/parities-and-noise#mixtures, theory/curvature#hessian, theory/curvature#collapse.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="number of classes of instances")] = 2
@@ -42,7 +42,7 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     ] = 0.1
     spread: Annotated[
         Literal["gaussian", "ball"],
-        Meta(title="shape", description="shape of a cluster: Gaussian, or within a ball of radius σ"),
+        Meta(title="shape", description="shape of a cluster: Gaussian, or within a ball of radius r σ"),
     ] = "gaussian"
     radius: Annotated[
         Literal["1", "sqrt(d)"], Meta(title="radius r", description="length of the cluster centres")

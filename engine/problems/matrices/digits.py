@@ -65,7 +65,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         bool,
         Meta(
             title="in turns",
-            description="digits take turns, as long as there are images of each",
+            description="show the first image of every digit, then the second image of every digit, …",
             extra=SELDOM,
         ),
     ] = False
