@@ -180,7 +180,9 @@ class Trace:
             raise BadInput(picture, f"there is no picture of this name; there are {', '.join(names)}")
         number = names.index(picture) if isinstance(picture, str) else picture
         if not -len(pictures) <= number < len(pictures):
-            raise BadInput(str(picture), f"there are {len(pictures)} pictures, counted from 0")
+            raise BadInput(
+                str(picture), f"there is no picture of this number; the numbers are 0 to {len(pictures) - 1}"
+            )
         return view(pictures[number], self.results)
 
     def headline(self, picture: str | int = 0) -> str:

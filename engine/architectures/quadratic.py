@@ -22,8 +22,9 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
 
     Φ(x) = Σ_j x_j Φ_j and Ψ(x) = Σ_j x_j Ψ_j. Φ_j ∈ ℝ^P has independent entries N(0, 1/P), and Ψ_j = (A_j +
     A_jᵀ)/2 for matrices A_j with such entries. Φ and Ψ are not trained. For ε = 0, the model is linear. For ε
-    > 0, its features Φ(x) + εΨ(x)θ change during training. The nets u² − v² have the same form, with Φ = 0
-    and ε = 2. Source: Roberts, Yaida, Hanin 2022; theory/curvature#quadratic-models.
+    > 0, its features Φ(x) + εΨ(x)θ change during training. The signed architecture `spindly` with L = 2 is
+    also a quadratic model, with Φ = 0 and another start. Source: Roberts, Yaida, Hanin 2022;
+    theory/curvature#quadratic-models.
     """
 
     epsilon: Annotated[

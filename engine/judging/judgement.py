@@ -111,7 +111,7 @@ class LearnerJudgement:
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
         fits = (
-            " (it fits all rows here, so its predictions equal those of every learner that fits them)"
+            " (not informative, because the learner fits all rows at every evaluation point)"
             if self.fits
             else ""
         )
