@@ -698,7 +698,10 @@ BINDS_NOT = [
     ("johnson-lindenstrauss", {**NET, "start_seed": [1]}, "all replicas of"),
     *((kind, LLS, "Gaussian start") for kind in (*PIECES, *OF_ONE_INPUT)),
     *((kind, {**NET, "start_seed": [1]}, "the same start") for kind in FLUCTUATIONS),
-    *((kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has only 31") for kind in FLUCTUATIONS[2:]),
+    *(
+        (kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has only 31")
+        for kind in FLUCTUATIONS[2:]
+    ),
     ("layer-fluctuation", BENT_NET, "without biases"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "the line requires biases"),
