@@ -38,13 +38,13 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
     g_{ic′}ᵀ with the weights w_{ic′} = p_{ic′}/n. G_same is the sum of the terms in which c′ is the true
     class c of the row. For c′ ≠ c, g_cc′ is the mean of g_{ic′} over the rows i of class c, with the weights
     w_{ic′}. With the same weights, g_c is the mean of g_{ic′} over these rows and all c′ ≠ c. G_class is the
-    sum of w_{ic′} g_c g_cᵀ over all rows i and all c′ ≠ c. In the sum G_cross, g_cc′ − g_c replaces g_c. In
-    the sum G_within, g_{ic′} − g_cc′ replaces g_c.
+    sum of w_{ic′} g_c g_cᵀ over all rows i and all c′ ≠ c. G_cross is the same sum with g_cc′ − g_c in place
+    of g_c. G_within is the same sum with g_{ic′} − g_cc′ in place of g_c.
 
     `gap` is ‖sum of the parts − G‖_F/‖G‖_F. For C classes, the rank of G_class is at most C, and the rank of
     G_cross is at most C(C − 2). `overlap` is tr(P P′)/C, where P and P′ project onto the top C eigenvectors
-    of G and of G_class. A single net must have all C outputs. Averaged over nets. Unit: none. Source: Papyan
-    2020; theory/curvature#collapse.
+    of G and of G_class. The learner must be a single net with C outputs. Averaged over nets. Unit: none.
+    Source: Papyan 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["gap"]

@@ -25,8 +25,8 @@ DECIMALS = 6
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
     """Histogram of the min(n, d) eigenvalues of XXᵀ/d: the share in each bin, divided by the bin's width.
 
-    The bins have equal widths and cover the interval from 0 to `last`. Larger eigenvalues are not counted.
-    Source: theory/regions-and-random-matrices#random-matrices.
+    The bins have equal widths and cover the interval from 0 to `last`. Eigenvalues above `last` are in no
+    bin. Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "density of eigenvalues"

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 
+LABELS = {
+    "residual": "projection over start residual",
+    "labels": "projected share of labels",
+    "start-residual": "projected share of start residual",
+}
+"""Labels of axes by the vector that is projected."""
+
+
 class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and their left singular vectors.
 
@@ -85,7 +93,7 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
     Averaged over nets. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
-    label: ClassVar[str] = "relative projected length"
+    label: ClassVar[str] = LABELS["residual"]
 
     space: Annotated[
         Literal["information", "nuisance"],
@@ -101,6 +109,9 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         Literal["start", "now"],
         Meta(title="Jacobian", description="Jacobian at the start, or at the current weights"),
     ] = "start"
+
+    def label_with(self, loss: str) -> str:
+        return LABELS[self.of]
 
     def needs(self) -> MeasureNeeds:
         return super().needs()._replace(start=True)

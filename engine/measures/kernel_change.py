@@ -22,9 +22,9 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
 
     With `tangents`, K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors. Here r_l is the
     factor that the parametrisation puts on the rate of tensor l, so K describes how a step of gradient
-    descent moves the predictions. With `features`, K = HᵀH/n for the matrix H [n, rows] of the values σ(z) of
-    the n units of the last hidden layer. If a net learns features, both kernels change. Averaged over nets.
-    Unit: none. Source: YH21; theory/wide-nets#mean-field.
+    descent moves the predictions. With `features`, K = HᵀH/n, where the matrix H [n, rows] holds the values
+    σ(z) of the last hidden layer, which has n units. If a net learns features, both kernels change. Averaged
+    over nets. Unit: none. Source: YH21; theory/wide-nets#mean-field.
     """
 
     of: Annotated[

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Occupation(Measure, frozen=True, tag="occupation"):
     """The mean of every feature over all rows, or the sum of these means over each block of features.
 
-    If `parts` is set, it is the number of equal blocks. If every row has a single 1 and zeros elsewhere, the
-    mean of a feature is the share of the rows whose 1 is in this feature. The measure is a property of the
-    instances, and is the same for all learners. Source: theory/noise-of-sgd#valleys.
+    The number of blocks is `parts`, and all blocks have the same size. If every row has a single 1 and zeros
+    elsewhere, the mean of a feature is the share of the rows whose 1 is in this feature. The measure is a
+    property of the instances, and is the same for all learners. Source: theory/noise-of-sgd#valleys.
     """
 
     label: ClassVar[str] = "mean of the feature over all rows"

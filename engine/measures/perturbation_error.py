@@ -35,7 +35,9 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
     part: Annotated[
         Literal["span", "off-span", "features"],
-        Meta(title="part", description="error of θ on the span of Φ, of θ off this span, or of the features"),
+        Meta(
+            title="part", description="error of θ in the span of Φ, or orthogonal to it, or of the features"
+        ),
     ] = "span"
     corrected: Annotated[
         bool, Meta(title="corrected", description="include the first-order correction εθ^I")

@@ -231,7 +231,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
         Meta(
             title="name",
-            description="name by which claims refer to the picture; not needed for the first one",
+            description="name by which claims refer to the picture; not needed for the first picture",
             extra=SELDOM,
         ),
     ] = None

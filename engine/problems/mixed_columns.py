@@ -27,7 +27,7 @@ LONGEST_NAME = 40
 TREATMENT = {
     "numeric": "as it is",
     "low_cardinality": "one column per word",
-    "high_cardinality": "30 columns that encode its strings",
+    "high_cardinality": "30 columns that encode the strings",
     "datetime": "year, month, day and time",
 }
 """Encoding of a column, by skrub's name for the kind of column."""

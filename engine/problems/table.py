@@ -410,7 +410,7 @@ def _read_table(file: Path, request: Request, where: str) -> Table:
         check_size(content)
         numbers, column = content.read(layout.features, layout.label)
     if max(numbers.shape) > MOST:
-        raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and columns")
+        raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and at most {MOST} columns")
     labels = None
     if column is not None:
         labels = labels_of(column, "columns" if request.is_target else "label")
@@ -478,7 +478,7 @@ def check_size(content: Content) -> None:
         if min(shape) < 1:
             raise NotATable(f"it has shape {shape}; a table needs at least one row and one column")
         if max(shape) > MOST:
-            raise NotATable(f"it has shape {shape}; take at most {MOST} rows and columns")
+            raise NotATable(f"it has shape {shape}; take at most {MOST} rows and at most {MOST} columns")
         needed = max(needed, LEAST * math.prod(shape))
     if needed > (free := free_bytes()):
         raise TooLarge(

@@ -287,9 +287,9 @@ class Protocol(Part, frozen=True):
     clock: ClassVar[str] = "k"
     """Name of the clock on the x-axis, which is the first clock that `clocks` returns."""
 
-    loss: Annotated[ChoiceOf[LossKind], Meta(title="loss", description="loss of a prediction on a label")] = (
-        "square"
-    )
+    loss: Annotated[
+        ChoiceOf[LossKind], Meta(title="loss", description="loss of a prediction, given the label")
+    ] = "square"
 
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 

@@ -35,12 +35,13 @@ DECADES = 4
 
 
 class Flow(Protocol, frozen=True, tag="flow"):
-    """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows.
+    """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows: θ is w, or the dual weights.
 
     Losses are measured on all n rows. The flow is the limit of steps with a rate η → 0, in the time t = η ·
     step. The rate itself has no effect; only the ratios of the rates of different layers matter. For gd and
-    sgd, θ = w. Mirror descent follows the flow of its dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w.
-    For hypentropy, w = β sinh θ, and for eg, w = U softmax θ. Other rules have no flow.
+    sgd, θ = w. For mirror descent, θ are the dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w. For
+    hypentropy, w = β sinh θ with the rule's `beta`. For eg, w = U softmax θ with the rule's `total` U. Other
+    rules have no flow.
 
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
@@ -49,12 +50,13 @@ class Flow(Protocol, frozen=True, tag="flow"):
     amplify errors. To detect this, it is solved a second time with other tolerances. The curve ends where
     this comparison shows that weights are wrong by 0.2 %.
 
-    `records` is the number of records after the start. Their times grow by equal factors from `first` on, or
-    are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol
-    steps. The clocks are `time`, `k` (the number of training rows) and `evaluations`. The clock `evaluations`
-    counts evaluations of the gradient. It shows the largest count of any replica and target. Evaluations for
-    the second solution are not counted. The field `evaluations` limits this count. Solvers are fitted to all
-    training rows at the start. Source: theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
+    `records` is the number of records after the start. The times of records grow by equal factors, beginning
+    with `first`, or they are at equal distances. Each record takes all measures. `until` ends a run early, as
+    in the protocol steps. The clocks are `time`, `k` (the number of training rows) and `evaluations`. The
+    clock `evaluations` counts evaluations of the gradient. It shows the largest count of any replica and
+    target. Evaluations for the second solution are not counted. The field `evaluations` limits this count.
+    Solvers are fitted to all training rows at the start. Source: theory/implicit-bias#kernel-and-rich;
+    Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"

@@ -40,22 +40,22 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default,
     each mini-batch takes the next rows of a pass through the training rows, and each pass has a new random
-    order. With `fresh`, each mini-batch is a random subset of the training rows, drawn independently of
-    earlier mini-batches. With `replacement`, all rows of a mini-batch are independent draws. A mini-batch may
-    take its last rows from the next pass. With `drop_last`, the rows at the end of a pass are skipped
-    instead. Replicas draw different mini-batches. All rates and targets of a replica share its mini-batches.
-    All learners share them too, unless `own_batches` is set. The mini-batch size of an update rule (sgd) is
-    not used.
+    order. If a pass ends within a mini-batch, the next pass provides the last rows of this mini-batch. With
+    `drop_last`, the remaining rows of the pass are skipped instead. With `fresh`, each mini-batch is a random
+    subset of the training rows, drawn independently of earlier mini-batches. With `replacement`, all rows of
+    a mini-batch are independent draws. Replicas draw different mini-batches. All rates and targets of a
+    replica share its mini-batches. All learners share them too, unless `own_batches` is set. The mini-batch
+    size of an update rule (sgd) is not used.
 
     After the start, up to `records` records are taken at equal distances or, with `grid = "log"`, at steps
     that grow by equal factors. Each record takes all measures, including expensive ones. `until` ends a run
-    early, once a clock (step, k, time) or a measure has passed a threshold in every replica. The curve is
-    complete at the first record at which this is so. The clocks are `step` and `k` = batch · step, the number
-    of examples seen. Rules with a rate η also have the clock `time`, the sum of the rates of all steps.
-    Without a schedule, `time` is η · step. With the schedule per-loss, `time` differs between replicas.
-    Solvers are fitted to all training rows in the first step. With `log_loss`, steps follow gradients of the
-    logarithm of the mean loss. This logarithm has the same gradient directions as the loss, but its gradients
-    do not shrink with the loss. Source: theory/wide-nets#conventions-of-the-lectures,
+    early, once a clock (step, k, time) or a measure has passed a threshold in every replica. The curve ends
+    at the first record at which all replicas have passed it. The clocks are `step` and `k` = batch · step,
+    the number of examples seen. Rules with a rate η also have the clock `time`, the sum of the rates of all
+    steps. Without a schedule, `time` is η · step. With the schedule per-loss, `time` differs between
+    replicas. Solvers are fitted to all training rows in the first step. With `log_loss`, steps follow
+    gradients of the logarithm of the mean loss. This logarithm has the same gradient directions as the loss,
+    but its gradients do not shrink with the loss. Source: theory/wide-nets#conventions-of-the-lectures,
     theory/curvature#edge-of-stability, theory/curvature#catapult.
     """
 

@@ -282,7 +282,7 @@ def _gather_lines(
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
             collected.absent[line.kind] = (
-                "this line applies only to learners without values on the x-axis of this picture"
+                "the picture measures x along each curve, but this line applies to no learner in the run"
             )
 
 
@@ -345,7 +345,7 @@ def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture reads curves up to its condition `until`, which does not exist for theory lines"
+        return "the picture ends every reading at its condition `until`, which only learners' curves can meet"
     if picture.share is not None:
         return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:
@@ -407,7 +407,7 @@ def _view_without_points(
     )
 
 
-WHY = "other runs already determine all values in the pictures"
+WHY = "these runs would change no picture"
 """Reason, for messages, why learners are skipped at a sweep point."""
 
 

@@ -451,7 +451,7 @@ class PictureSteps:
             rest.insert(0, first)
         if rest:
             undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
-            raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
+            raise BadInput("pictures", f"{undrawn} must be named in `x`, `read` or `at`")
 
     def _readings_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         number = self._axes_with_rate.index(reading.over)
@@ -479,7 +479,9 @@ class PictureSteps:
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:
-                reason = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
+                reason = (
+                    f"a curve mixes several values of {axis.name}; name it in `x`, `curves`, `at` or `read`"
+                )
                 raise BadInput("pictures", reason)
 
 

@@ -72,9 +72,9 @@ def why_not(experiment: Experiment) -> str | None:
     """Return why training cannot be repeated to take snapshots of weights, or None if it can."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
-        return f"{n} × {d} instances are too many to train the learners again for a picture"
+        return f"{n} × {d} instances are too many to train the learners again for this panel"
     if experiment.protocol.extent(n).models > 1:
-        return "every k has a separate model, so no model has weights for the whole run"
+        return "every k has a separate model, so there is no single model to show along the run"
     return None
 
 

@@ -56,7 +56,8 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
 
     def invariance(self) -> Verdict:
         return Verdict(
-            True, "the minimum-norm solution combines instances by weights that depend only on inner products"
+            True,
+            "w = Σ_j a_j x_j with coefficients a that depend only on labels and inner products",
         )
 
 

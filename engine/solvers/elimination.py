@@ -30,10 +30,10 @@ class Elimination(Solver, frozen=True, tag="elimination"):
     mean is 0. The signs of a row, (x, y), give an equation over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i).
     It says that Σ_{i ∈ S} 1[x_i < 0] is odd if y < 0, and else even. The sign of 0 is chosen at random.
     Equations are added in order, and those that contradict earlier ones are left out. If an instance is not
-    the entrywise product of stored instances, the equations do not determine its label. By default, free
-    unknowns are then set to 0. With `abstain`, the prediction is 0 instead. The memory and the elimination
-    that reads it are constructed by hand, not learned. Source: AS20; theory/parities-and-noise#parities,
-    theory/parities-and-noise#one-example-or-a-mean.
+    the entrywise product of stored instances, the equations do not determine its label. By default, features
+    whose membership in S remains open are then left out of S. With `abstain`, the prediction is 0 instead.
+    The memory and the elimination that reads it are constructed by hand, not learned. Source: AS20;
+    theory/parities-and-noise#parities, theory/parities-and-noise#one-example-or-a-mean.
     """
 
     batch: Annotated[

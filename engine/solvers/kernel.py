@@ -48,8 +48,8 @@ MOST_BITS = 500
 class Kernel(Solver, frozen=True, tag="kernel"):
     """Kernel ridge regression: ŷ(x) = Σ_j a_j K(x_j, x) with a = (K + λI)⁻¹y over the examples so far.
 
-    If λ = `lam` = 0, the fit is minimum-norm interpolation, a = K⁺y. Examples that are linearly dependent on
-    earlier ones, up to rounding, are then fitted by least squares.
+    If λ = `lam` = 0, the fit is minimum-norm interpolation, a = K⁺y. If examples are linearly dependent (up
+    to rounding) and cannot all be fitted, K⁺y is the least-squares fit.
 
     The linear kernel is xᵀx̃. The polynomial kernel is (c + xᵀx̃)^p with c = `offset` and p = `degree`. The
     rbf kernel is exp(−‖x − x̃‖²/(2 s²)) with s = `width`. The xor-product kernel is Π_i (1 + x_i x̃_i), which
@@ -58,11 +58,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     u is the cosine of the angle between x and x̃. Here κ₀ = (π − arccos u)/π and κ₁ = (√(1 − u²) + u(π −
     arccos u))/π.
 
-    The Cholesky factor L of K + λI grows by one row per example, in float64. Each of the n rows x of the data
-    has the coordinates L⁻¹(K(x_j, x))_j. Each example adds one coordinate to every row. The k-th example
-    costs O(k² + n k + n d). Only the linear kernel has weights. Source: Saunders, Gammerman, Vovk 1998; Cho,
-    Saul 2009, Jacot et al. 2018 for ntk; WKA21 §2 for xor-product; theory/conventions#matrices,
-    theory/conventions#update-rules.
+    The Cholesky factor L of K + λI grows by one row per example, in float64. For each of the n rows x of the
+    data, the vector L⁻¹k(x) is stored, where k(x) holds K(x_j, x) for all examples x_j so far. Each example
+    adds one entry to every vector. The k-th example costs O(k² + n k + n d). Only the linear kernel has
+    weights. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk; WKA21 §2 for
+    xor-product; theory/conventions#matrices, theory/conventions#update-rules.
     """
 
     kernel: Annotated[

@@ -39,11 +39,12 @@ class Lasso(Solver, frozen=True, tag="lasso"):
     λ is the field `lam`. The mean square loss has no factor ½ here. In scikit-learn, it has this factor, so
     scikit-learn's `alpha` equals λ/2. An active-set method solves the problem in float64, without an
     intercept. The active features are those with weights ≠ 0. Given the signs of these weights, w solves
-    linear equations. A feature leaves the active set if its weight would change sign. Then the feature with
-    the steepest slope enters, until no slope is above the penalty. The method begins with the active features
-    of the previous solution, because one example seldom changes them. If there are several minimisers w, the
-    result depends on these first active features. As λ → 0, the solution becomes that of `basis-pursuit`.
-    Source: Tibshirani 1996; Lee et al. 2006 for signs and active sets; theory/conventions#update-rules.
+    linear equations. A feature leaves the active set if its weight would change sign. Then the inactive
+    feature with the steepest slope |∂(mean square loss)/∂w_i| enters. The method ends when no such slope is
+    above λ. The method begins with the active features of the previous solution, because one example seldom
+    changes them. If there are several minimisers w, the result depends on these first active features. As λ →
+    0, the solution becomes that of `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and
+    active sets; theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1

@@ -40,7 +40,8 @@ class LLS(Solver, frozen=True, tag="lls"):
 
     def invariance(self) -> Verdict:
         return Verdict(
-            True, "the minimum-norm solution combines instances by weights that depend only on inner products"
+            True,
+            "w = Σ_j a_j x_j with coefficients a that depend only on labels and inner products",
         )
 
 

@@ -48,11 +48,12 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
     Of all directions, w has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the
     model has no bias. The norm ‖w‖ is one of three: ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f|, where c is
     the unitary discrete Fourier transform of w. The first two norms need one linear program. For the third
-    norm, every |c_f| is the largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are
-    solved until their optimum, a lower bound, agrees with Σ|c_f| up to a relative difference of 1e-9. After
-    20 programs, a difference of up to 1e-4 is accepted, and a larger one raises ArithmeticError. HiGHS solves
-    the programs, anew for every k. If no w separates the examples, w is NaN, and the learner counts as
-    diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory/implicit-bias#optimisation-geometry.
+    norm, every |c_f| is the largest of Re(e^(−ia) c_f) over all angles a. A program with finitely many angles
+    a gives a lower bound on Σ|c_f|. Programs with more and more angles are solved until this bound agrees
+    with Σ|c_f| up to a relative difference of 1e-9. After 20 programs, a difference of up to 1e-4 is
+    accepted, and a larger one raises ArithmeticError. HiGHS solves the programs, anew for every k. If no w
+    separates the examples, w is NaN, and the learner counts as diverged. Source: Mangasarian 1999; Kelley
+    1960; GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     q: Annotated[

@@ -43,7 +43,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     def invariance(self) -> Verdict:
         return Verdict(
             True,
-            "w combines instances by weights that depend only on their labels and inner products",
+            "w = Σ_j a_j x_j with coefficients a that depend only on labels and inner products",
         )
 
 

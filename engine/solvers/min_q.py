@@ -47,20 +47,21 @@ Point = tuple[Floats, Floats, Floats, Floats]
 
 
 class MinQ(Solver, frozen=True, tag="min-q"):
-    """The limit of gradient flow on a diagonal net w = u^D − v^D of depth D: the fitting w of least Q_α(w).
+    """The limit of gradient flow on a diagonal net w = u^D − v^D of depth D: the w of least Q_α(w) that fits.
 
-    Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here α is the scale
-    of the start, and θ [d] is its shape. The flow then converges to the w of least Q_α(w) among all w with Xw
-    = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 + b²) + b asinh(b/2)
-    and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and p = D/(D − 2).
+    Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here the number α
+    is the scale of the start, and the vector θ is its shape. The flow then converges to the w of least Q_α(w)
+    among all w with Xw = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 +
+    b²) + b asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and
+    p = D/(D − 2).
 
     As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2). For θ = 1, this is the solution of
     `lls`. As α → 0, the solution becomes the w of least Σ_i |w_i|/θ_i^(D−2). For θ = 1 or D = 2, this is a
     solution of `basis-pursuit`. Each fit solves the dual problem by Newton's method for decreasing scales,
     the last of which is α. The solver raises ArithmeticError if Xw differs from y by more than 1e-10. It also
     raises ArithmeticError if the duality gap exceeds 1e-9 of the objective. If no w satisfies Xw = y, the
-    labels y are replaced by the predictions XX⁺y of least squares. α has the unit of the weights of the net.
-    Source: WGL20 Thm 1; theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
+    labels y are replaced by the predictions XX⁺y of least squares. Source: WGL20 Thm 1;
+    theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
     """
 
     alpha: Annotated[

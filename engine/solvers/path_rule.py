@@ -34,11 +34,11 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     """Predicts the label of a product x¹ ⊗ … ⊗ xʳ if labels seen determine this label, and otherwise 0.
 
     The rule assumes that every label ±1 is a product of unknown signs, one for each factor. With two factors,
-    a label is known if a path of examples leads from x¹ to x². Successive examples on this path share the
-    first factor and the second factor in turn. The label is then the product of the labels along the path.
-    With r factors, an instance has an indicator vector, with one entry for each possible value of each
-    factor. The entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known
-    if the indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
+    every example is an edge that joins its first factor to its second factor. A label is known if a path of
+    such edges leads from x¹ to x². The label is then the product of the labels along the path. With r
+    factors, an instance has an indicator vector, with one entry for each possible value of each factor. The
+    entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known if the
+    indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
     decides this. Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do
     not change predictions. For two factors whose different values are orthogonal vectors, the prediction is
     sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 =
@@ -63,7 +63,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     def refuses(self, d: int) -> str | None:
         if (product := math.prod(self.sizes(d))) == d:
             return None
-        return f"the product of the sizes of its factors is {product}, but instances have {d} features"
+        return f"the product of the factors' sizes is {product}, but it must be the number of features, {d}"
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Paths(data, self.sizes(data.instances.d))

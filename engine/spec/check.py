@@ -332,7 +332,7 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         indices = f"{' and '.join(undrawn)} of {picture.measure.kind}"
-        raise BadInput(where, f"{indices} must be named in `x`, reduced by `read`, or fixed by `at`")
+        raise BadInput(where, f"{indices} must be named in `x`, `read` or `at`")
     if (
         picture.y is not None
         and not drawn[1:]
@@ -459,7 +459,7 @@ def _check_values_of_axes(
     for field in claim.curve_fields:
         named = str(getattr(claim, field))
         if named not in curves and any(named.startswith(f"{learner_name}, ") for learner_name in learners):
-            choices = "; ".join(map(_values_in_words, apart)) or "the picture has one curve per learner"
+            choices = "; ".join(map(_values_in_words, apart)) or "give only the name of a learner"
             raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
 

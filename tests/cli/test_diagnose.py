@@ -161,7 +161,7 @@ def test_what_columns_learn_they_learn_from_the_training_rows_alone(tmp_path):
         np.testing.assert_allclose(learned[:, place], expected[0][name].fillna(fill), atol=1e-6)
         np.testing.assert_allclose(asked[:, place], expected[1][name].fillna(fill), atol=1e-6)
     assert not learned[:, table.feature_names.index("city_Bern")].any(), "no training row has it"
-    assert "30 columns that encode its strings" in " ".join(table.notes)
+    assert "30 columns that encode the strings" in " ".join(table.notes)
 
 
 @pytest.mark.parametrize("cell", ["", "red", "2020-01-02"])

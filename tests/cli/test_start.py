@@ -10,8 +10,10 @@ from types import ModuleType
 
 import msgspec
 import pytest
+from typer.core import TyperGroup
 
 from engine.spec import presets, reading
+from hadamard_tui import cli
 from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.launch import Launch
@@ -58,6 +60,18 @@ def test_the_app_opens_on_the_hadamard_problem(opened: Opened, on_terminal: Call
     assert start.first is True
 
 
+def test_the_app_opens_without_the_commands_of_the_command_line(
+    opened: Opened, on_terminal: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups: list[TyperGroup] = []
+    make_command_line = cli._command_line
+    monkeypatch.setattr(cli, "_command_line", lambda: groups.append(make_command_line()) or groups[-1])
+    assert on_terminal().code == 0
+    [group] = groups
+    assert (len(opened), group.commands) == (1, {})
+    assert group.list_commands(None)[0] == "run"  # type: ignore[arg-type]
+
+
 def test_the_app_introduces_itself_over_no_run_that_was_asked_for(opened: Opened, on_terminal: Call) -> None:
     assert on_terminal("--run") == (0, "", "")
     assert (opened[0].autorun, opened[0].first) == (True, False)
@@ -79,6 +93,12 @@ def test_bad_input_is_told_before_the_app_opens(opened: Opened, on_terminal: Cal
     assert code == 2
     assert "take 100 or 104" in err
     assert opened == []
+
+
+def test_a_viewer_in_a_browser_sees_the_welcome_whatever_was_saved(opened: Opened, on_terminal: Call) -> None:
+    left_behind()
+    assert on_terminal("--reset", "--no-parts") == (0, "", "")  # as `serve` starts the app
+    assert opened[0].first is True
 
 
 @pytest.mark.parametrize("lack", [{"but": "stdin"}, {"but": "stdout"}, {"term": "dumb"}, {"term": None}])

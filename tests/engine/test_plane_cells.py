@@ -121,10 +121,10 @@ def test_the_count_of_a_run_is_that_of_its_nets():
         (
             {"x": "s", "measure": "cells"},
             "",
-            "t of cells must be named in `x`, reduced by `read`, or fixed by `at`",
+            "t of cells must be named in `x`, `read` or `at`",
         ),
         ({"x": "s", "y": "s", "measure": "cells"}, "", "t of cells must be named in `x`"),
-        ({"x": "s", "y": "step", "measure": "cells"}, ".y", "axes or an index, and step is neither"),
+        ({"x": "s", "y": "step", "measure": "cells"}, ".y", "axes and indices, but step is a clock"),
         ({"x": "s", "y": "d", "measure": "cells", "at": {"t": 0}}, ".y", "nothing varies along y"),
     ],
 )

@@ -222,7 +222,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
-    assert "divides their curves by different numbers" in seen.absences.lines["ri-signed"]
+    assert "every replica is divided by a different number" in seen.absences.lines["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
@@ -499,7 +499,7 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     ]
     assert [curve_view.apart for curve_view in seen.curves] == [(0,), (1,), (2,)]
     assert [curve_view.name for curve_view in at_values(seen, (1,)).curves] == ["GD, size = 8"]
-    with pytest.raises(BadInput, match="varies along a curve"):
+    with pytest.raises(BadInput, match="a curve mixes several values of"):
         view(Picture(x="k", measure=LOSS), results)
 
 

@@ -189,12 +189,12 @@ def _images_of_archive(file: Path) -> Images:
     if pixels.dtype != np.uint8 or pixels.ndim < 2 or not pixels.size:
         raise NotATable(
             f"has an array {NPZ_IMAGES} of dtype {pixels.dtype} and shape {pixels.shape}; "
-            "it must hold bytes [n, …]"
+            "this array must hold bytes [n, …]"
         )
     if classes.dtype.kind not in "iu" or classes.ndim != 1:
         raise NotATable(
             f"has an array {NPZ_LABELS} of dtype {classes.dtype} and shape {classes.shape}; "
-            "it must hold integers [n]"
+            "this array must hold integers [n]"
         )
     _check_classes(classes, len(pixels), NPZ_IMAGES)
     notes = (f"images in {NPZ_IMAGES}", f"labels in {NPZ_LABELS}")

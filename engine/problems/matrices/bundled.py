@@ -25,10 +25,10 @@ class Bundled(Matrix, frozen=True, tag="bundled"):
 
     In each replica, the rows of the table are in random order or, without `permute`, in the order of the
     table. The first n − `test` rows are training rows, and the last `test` rows are held out from training.
-    The rows between these are not used. With `permute`, replicas are random splits of the same table, and the
-    test rows of two replicas may overlap. Expressions in a protocol may use `training` for the number of
-    training rows. With `standardise`, every feature has mean 0 and standard deviation 1 on the training rows.
-    A feature that is constant on them becomes 0.
+    The rows between training and test rows are not used. With `permute`, replicas are random splits of the
+    same table, and the test rows of two replicas may overlap. Expressions in a protocol may use `training`
+    for the number of training rows. With `standardise`, every feature has mean 0 and standard deviation 1 on
+    the training rows. A feature that is constant on the training rows becomes 0.
 
     The target `classes` predicts the classes of the table. The target `file` without a path predicts the
     labels of the table. These labels are numbers for `diabetes`, and −1 and +1 for two classes. With more

@@ -37,10 +37,10 @@ class File(Matrix, frozen=True, tag="file"):
     A path is relative to the preset file. Text may be compressed by gzip. Separator, decimal sign, header and
     index are detected, and every run reports how the file was read. An ambiguous file is refused, and the
     message names the setting that resolves the ambiguity. `label` names the column of labels, which is then
-    not a feature. The target `file` without a path uses this column as labels: two words become −1 and +1,
-    and more words become one target each. The target `classes` uses the words or whole numbers in this column
-    as classes. With `permute`, the rows are in random order, each with its label. Every replica sees the same
-    rows.
+    not a feature. The target `file` without a path uses this column as labels: two words become −1 and +1.
+    With more words, each word has one target. The target `classes` uses the words or whole numbers in this
+    column as classes. With `permute`, the rows are in random order, each with its label. Every replica sees
+    the same rows.
 
     `test_share` is the share of the rows, at the end, that are held out from training. All earlier rows are
     training rows. Expressions in a protocol may use `training` for the number of training rows, as in train =
@@ -48,9 +48,9 @@ class File(Matrix, frozen=True, tag="file"):
     feature that is constant on the training rows becomes 0. `bias` adds a last feature that is 1 on every
     row. `rotate` rotates this feature together with all others.
 
-    With `encode`, columns of words and dates become features by skrub, and missing numbers become the median.
-    The training rows alone determine medians and the encodings of words. Every run says what became of each
-    column. Without `encode`, columns with words, dates or missing cells are refused.
+    With `encode`, columns of words and dates become features by skrub, and missing numbers become the median
+    of their column. The training rows alone determine medians and the encodings of words. Every run reports
+    what became of each column. Without `encode`, columns with words, dates or missing cells are refused.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)

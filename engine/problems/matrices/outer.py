@@ -26,14 +26,14 @@ class Outer(Matrix, frozen=True, tag="outer"):
     With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. Among the entries of an
     instance, the index of the last factor varies fastest. With two factors, entry (i, j) of x zᵀ is therefore
     feature i·d₂ + j. `factors` lists the sizes of the factors. Alternatively, `side` is the size of all
-    factors and `count` their number. Without these fields, there are two factors of size 8. With two factors,
-    expressions in other parts of the experiment may use the sizes `rows` and `columns`.
+    factors and `count` their number. Without these fields, there are two factors of size 8. The sizes of two
+    factors are called `rows` and `columns` in expressions of the experiment.
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
     then still the rows of a Hadamard matrix of order D. If the target is a feature, the label of an instance
-    is an entry of a Hadamard matrix, times the unknown signs of r rows. But the signs of the D rows are not
-    independent, so bounds that require independent signs do not apply. With a single factor, the matrix is
-    `hadamard`. Source: theory/hadamard#factors.
+    is an entry of a Hadamard matrix, times the signs of the r rows that form the instance. But the signs of
+    the D rows are not independent, so bounds that require independent signs do not apply. With a single
+    factor, the matrix is `hadamard`. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None

@@ -15,8 +15,8 @@ from engine.problems.matrices import Floats, Matrix, Rows
 class Pair(Matrix, frozen=True, tag="pair"):
     """Two inputs of length √d with cosine c: √d e₁ and √d (c e₁ + √(1 − c²) e₂).
 
-    These inputs serve to compare the kernels of an untrained net, because their lengths and their cosine are
-    the same in every replica. Source: theory/wide-nets#criticality, theory/wide-nets#kernel-regime.
+    The two inputs are the same in every replica, so replicas of an untrained net differ only by the random
+    weights. Source: theory/wide-nets#criticality, theory/wide-nets#kernel-regime.
     """
 
     cosine: Annotated[

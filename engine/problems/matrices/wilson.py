@@ -24,8 +24,9 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     y = +1 with probability p, otherwise −1. Instance j has a block of `private` entries that are 0 in all
     other instances. If y = +1, only the first entry of the block is 1. If y = −1, all entries of the block
     are 1. So d = 3 + private · n. Some update rules change all weights with a nonzero gradient by the same
-    amount, up to sign. They give the private entries of seen rows as much weight as the first entry, which is
-    the label. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
+    amount, up to sign. Such rules give the private entries of the training rows as much weight as the first
+    entry, which is the label. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    theory/automatic-descent#adaptive-fail.
     """
 
     n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 20
@@ -41,7 +42,7 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
         tuple[Examples, Examples] | None,
         Meta(
             title="shown",
-            description="how many rows with label +1, and how many with −1, come first",
+            description="[a, b]: of the first a + b rows, a have the label +1 and b the label −1",
             extra=SELDOM,
         ),
     ] = None

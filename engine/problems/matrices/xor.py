@@ -19,11 +19,12 @@ from engine.problems.matrices.hadamard import arranged
 class XOR(Matrix, frozen=True, tag="xor"):
     """All vectors of log₂ d bits ±1; a target is the product of a subset of the bits, their parity.
 
-    By the field `features`, the learner sees either the bits b or all d products φ(b)_I = ∏_{i∈I} b_i, which
-    are a row of Sylvester's matrix. Targets refer to products in both cases. Product i multiplies the bits at
-    the positions of the ones in the binary form of i, so product 0 is the constant 1, and bit j is product
-    2^j. If the learner sees only the bits, the option `repeat` also shows each row with all bits negated.
-    Products of an even number of bits then keep their sign. Source: WKA21 §4; theory/conventions#matrices.
+    With `features` = bits, the learner sees the bits b. With `features` = products, it sees all d products
+    φ(b)_I = ∏_{i∈I} b_i, which are a row of Sylvester's matrix. Targets refer to products in both cases.
+    Product i multiplies the bits at the positions of the ones in the binary form of i, so product 0 is the
+    constant 1, and bit j is product 2^j. If the learner sees the bits, `repeat` also shows each row with all
+    bits negated. In a negated row, products of an even number of bits keep their sign. Source: WKA21 §4;
+    theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="number of products and of rows: a power of two")] = (

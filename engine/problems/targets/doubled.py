@@ -12,8 +12,8 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class Doubled(Target, frozen=True, tag="doubled"):
     """Every feature and every negated feature is a target, [H, −H]. The loss averages over the 2d targets.
 
-    The average label of every row is 0, so no start of the weights has an advantage. Source: WKA21 Thms 10,
-    12; theory/conventions#targets.
+    Start weights that lower the loss on a feature raise the loss on the negated feature. Source: WKA21 Thms
+    10, 12; theory/conventions#targets.
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:
