@@ -95,7 +95,7 @@ def load(name: PresetName, *changes: str) -> Preset:
 def _check_texts(changes: Sequence[str]) -> None:
     """Check that changes are texts. Raises: BadInput."""
     if wrong := [change for change in changes if not isinstance(change, str)]:
-        raise BadInput(repr(wrong[0]), 'a change is a text, such as "problem.matrix.d=256"')
+        raise BadInput(repr(wrong[0]), 'a change must be a text, such as "problem.matrix.d=256"')
 
 
 def load_parts(*paths: str | PathLike[str]) -> None:

@@ -430,7 +430,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name, is_set in (("clip", self.clip is not None), ("noise", noisy)):
                 if is_set:
                     fault = f"{self.update.kind} computes further gradients within a step"
-                    raise BadField(name, f"{fault}, which this option would not change; leave it out")
+                    raise BadField(name, f"{fault}, and this option would not change them; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField(
                 "rate_unit",

@@ -459,7 +459,7 @@ def _check_values_of_axes(
     for field in claim.curve_fields:
         named = str(getattr(claim, field))
         if named not in curves and any(named.startswith(f"{learner_name}, ") for learner_name in learners):
-            choices = "; ".join(map(_values_in_words, apart)) or "the picture has one curve per learner"
+            choices = "; ".join(map(_values_in_words, apart)) or "give only the name of a learner"
             raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
 

@@ -382,7 +382,7 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         (
             {"kind": "value", "curve": "it", "at": "size", "above": 0},
             "claims[0]",
-            "the claim's numbers change along a curve",
+            "the claim's numbers vary along a curve",
         ),
         (
             {"kind": "value", "curve": "nobody", "at": 4, "above": 0},
