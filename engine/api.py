@@ -95,7 +95,7 @@ def load(name: PresetName, *changes: str) -> Preset:
 def _check_texts(changes: Sequence[str]) -> None:
     """Check that changes are texts. Raises: BadInput."""
     if wrong := [change for change in changes if not isinstance(change, str)]:
-        raise BadInput(repr(wrong[0]), 'a change is a text, such as "problem.matrix.d=256"')
+        raise BadInput(repr(wrong[0]), 'a change must be a text, such as "problem.matrix.d=256"')
 
 
 def load_parts(*paths: str | PathLike[str]) -> None:
@@ -180,7 +180,9 @@ class Trace:
             raise BadInput(picture, f"there is no picture of this name; there are {', '.join(names)}")
         number = names.index(picture) if isinstance(picture, str) else picture
         if not -len(pictures) <= number < len(pictures):
-            raise BadInput(str(picture), f"there are {len(pictures)} pictures, counted from 0")
+            raise BadInput(
+                str(picture), f"there is no picture of this number; the numbers are 0 to {len(pictures) - 1}"
+            )
         return view(pictures[number], self.results)
 
     def headline(self, picture: str | int = 0) -> str:

@@ -74,7 +74,9 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return dict(zip(self.layers, gradients, strict=True))
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "a convolution knows which inputs are neighbours, and rotations mix them")
+        return Verdict(
+            False, "a convolution depends on which inputs are neighbours, and a rotation mixes all inputs"
+        )
 
 
 def _products_of_others(spectra: torch.Tensor) -> torch.Tensor:

@@ -93,13 +93,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
     With a `parametrisation`, layer l of n_l units multiplies its inputs by m_l W_l, and W_l has the rate r_l
     η under plain gradient descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}) and r = 1, and the
     trained numbers start as N(0, 1) (Jacot, Gabriel, Hongler 2018). `mean-field` is for one hidden layer of n
-    units. The output layer has m = 1/n, and its weights start as N(0, C_w). All tensors have r = n, except
-    the bias of the output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the weights of the output layer
-    start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1} for other hidden layers, and 1/n_L for
-    the output layer. For biases, r is n_l in hidden layers, and 1 at the output (Yang, Hu 2021). For one
-    hidden layer, `mup` is equivalent to `mean-field`. For every `init`, the initial product m_l W_l is the
-    same as with `standard`, with one exception. In the output layer of `mean-field` and `mup`, the product is
-    1/√n_L times that of `standard`. Source: WKA21 Thm 2; Bernstein et al. 2023;
+    units. The first layer has m = 1. The output layer has m = 1/n, and its weights start as N(0, C_w). All
+    tensors have r = n, except the bias of the output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the
+    weights of the output layer start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1} for other
+    hidden layers, and 1/n_L for the output layer. For biases, r is n_l in hidden layers, and 1 at the output
+    (Yang, Hu 2021). For one hidden layer, `mup` is equivalent to `mean-field`. For every `init`, the initial
+    product m_l W_l is the same as with `standard`, with one exception. In the output layer of `mean-field`
+    and `mup`, the product is 1/√n_L times that of `standard`. Source: WKA21 Thm 2; Bernstein et al. 2023;
     theory/conventions#architectures, theory/symmetry#rotation-invariance, theory/automatic-descent#majoriser;
     theory/wide-nets#conventions-of-the-lectures, theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
@@ -108,7 +108,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
         Meta(
             title="widths",
-            description="units of each hidden layer; none: `depth` layers of `width` units, or one of 128",
+            description="units of each hidden layer; none: `depth` layers of `width`, else 1 layer of 128",
         ),
     ] = None
     depth: Annotated[

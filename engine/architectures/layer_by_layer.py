@@ -28,7 +28,7 @@ It is relative to the variance of the input, in units of the machine epsilon.
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
-    """A dense net at its start, without weights: a unit's signals on k instances are drawn from N(0, K).
+    """Signals of an untrained dense net: the signals of a unit on k instances are drawn from N(0, K).
 
     Let z_i be a unit's signal on instance x_i. The covariance K_ij is C_b plus C_w times the mean of
     σ(z_i)σ(z_j) over the units of the layer below. C_b and C_w are the fields `cb` and `cw`. In the first

@@ -21,7 +21,7 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
 
     All parameters a, w, b and c are trained. The net starts with ‖w_j‖ = |a_j| = s, where s is the field
     `scale`, and with c = 0. The directions of the w_j and the signs of the a_j are uniformly random. b_j is
-    −s t_j, with t_j uniform between −`reach` and `reach`. So unit j bends f at the distance t_j from the
+    −s t_j, with t_j uniform between −`reach` and `reach`. So unit j bends f at the distance |t_j| from the
     origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training loss. b and c are not penalised. For a
     scalar input x, consider all nets that represent the same function f. Over these nets, the minimum of ½
     Σ_j (a_j² + w_j²) is max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19;

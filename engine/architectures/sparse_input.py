@@ -105,5 +105,5 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         few = "one" if self.connectivity == 1 else str(self.connectivity)
         return Verdict(
             False,
-            f"every unit sees only {few} of the {d} features, whose axes do not rotate with the instances",
+            f"every unit sees only {few} of the {d} features, and a rotation mixes all features",
         )

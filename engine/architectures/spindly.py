@@ -25,7 +25,7 @@ Shape = Annotated[
     Meta(
         max_length=MOST_SHAPE,
         title="shape θ",
-        description="factors of the starting values of u and v, feature by feature; beyond the list: 1",
+        description="factor of the starting values of u and v for each feature; further features: 1",
         extra=SELDOM,
     ),
 ]

@@ -34,12 +34,12 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     y_t and (v_m)_t ≈ μ (c_t y_t + κ y_t y_0 y_1), with κ = ε/√2 and a number c_t that does not depend on
     labels. For each t from 2 to d/2, row t + d/2 − 1 is not among these rows, so it is never seen. The
     features φ of row t + d/2 − 1 combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1, which is the
-    label of this row. So the feature map must know which row is the product of which other rows. Its largest
-    entries exceed √2/(με).
+    label of this row. So φ is constructed from the table that says which row is the product of which other
+    rows. The largest entries of φ exceed √2/(με).
 
-    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this is
-    less than 1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement
-    is known to us. Source: theory/hadamard#two-layers.
+    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this
+    loss is below 1 − (k+1)/d, which was conjectured to be a lower bound for any start and any φ. Derived
+    here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
     """
 
     eps: Annotated[
@@ -110,5 +110,5 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(
-            True, "the feature map is computed from all instances in their order, and rotates with them"
+            True, "the features of a row depend only on its place in the order, which no rotation changes"
         )

@@ -20,10 +20,10 @@ from engine.problems.instances import Instances
 class Valley(Architecture, frozen=True, tag="valley"):
     """ŷ = √(1 + v²) u x₁, a function of an instance's first entry only, started at u = 0 and v = `v0`.
 
-    For x₁ = ±1 and labels that are pure noise, the mean square loss is λ(v) u² plus a constant. The line u =
-    0 is the floor of a valley: along this line, the loss is constant. The curvature across the floor is
-    proportional to λ(v) = 1 + v². On the floor, gradient descent on the mean loss does not move, but gradient
-    descent with noise does. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    For x₁ = ±1 and labels that are pure noise, the mean square loss is λ(v) u² plus a constant, with λ(v) = 1
+    + v². The line u = 0 is the floor of a valley: along this line, the loss is constant. The curvature across
+    the floor is proportional to λ(v). On the floor, gradient descent on the mean loss does not move, but
+    gradient descent with noise does. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     v0: Annotated[

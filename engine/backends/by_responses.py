@@ -51,7 +51,7 @@ class ByResponses(Backend):
         if rule is None or net is None:
             return "this backend requires an architecture and an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "this backend requires a linear neuron, and steps that are fixed sums of past gradients"
+            return "this backend requires a linear neuron, and a rule whose steps are linear in the gradients"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may be seen twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)

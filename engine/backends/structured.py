@@ -75,13 +75,13 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     """Return why a learner must not get instances rotated to the coordinate axes; None if it may."""
     matrix = experiment.problem.matrix
     if learner.solver is not None:
-        return "a solver needs the instances, not only their structure"
+        return "a solver needs the instances, so a scaled identity cannot replace them"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "the learner's features need the instances, not only their structure"
+        return "the learner's features need the instances, so a scaled identity cannot replace them"
     if not matrix.structure().is_orthogonal:
         return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:
-        return "the learner distinguishes features, and the rows are not those of a Sylvester matrix"
+        return "the learner is not rotation invariant, so a scaled identity cannot replace the instances"
     return None
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     """A heat map is below `at_value` where a theory line is below its level, and above `at_value` elsewhere.
 
-    The theory line has a value in each cell. Its level is the level of its contour in the picture.
+    The theory line has a value in each cell. Its level is the value at which the picture draws its contour.
 
     With `falls`, the sides are exchanged: the map is above `at_value` where the line is below its level. At
     least the share `share` of the cells must satisfy the claim. Cells in which the line equals its level do
@@ -47,7 +47,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     def finding(self, view: View, outcome: Outcome) -> str:
         assert outcome.measured is not None, "a finding is of what was measured"
         contour = heat_of(view, str(self.curve)).contour(self.contour)
-        where, level = f"at {100 * outcome.measured:.3g} % of the places", number(self.at_value)
+        where, level = f"in {100 * outcome.measured:.3g} % of the cells", number(self.at_value)
         sides = f"{wording.predicate(view)} above {level} on one side and below {level} on the other"
         return f"{contour.name} divides the map: {where}, {sides}"
 
@@ -69,6 +69,6 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
             side = "below" if below.all() else "above"
             return self.fails(f"{self.contour} is {side} {contour.level:g} everywhere on the map")
         share = float(so.mean())
-        detail = f"{name_of(view)} is on the side of {self.at_value:g} that {contour.name} predicts "
-        detail += f"at {so.sum()} of {len(so)} places; {100 * self.share:.4g} % are needed"
+        detail = f"{name_of(view)} is above or below {self.at_value:g}, as {contour.name} predicts, "
+        detail += f"in {so.sum()} of {len(so)} cells; {100 * self.share:.4g} % are needed"
         return Outcome(self, share >= self.share, share, detail)

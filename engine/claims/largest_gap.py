@@ -46,7 +46,8 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(
-            detail=f"{outcome.detail}; the median place of the largest gap is after {where(view, usual)}"
+            detail=f"{outcome.detail}; in the median over replicas, the largest gap is after "
+            f"{where(view, usual)}"
         )
 
 

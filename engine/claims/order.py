@@ -27,7 +27,9 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "below")
 
-    below: Annotated[Name, Meta(title="below", description="learner whose curve must be above `curve`")]
+    below: Annotated[
+        Name, Meta(title="below", description="name of the second learner; `curve` must be below its curve")
+    ]
     at: MaybePlace = None
     standard_errors: Annotated[
         Tolerance,

@@ -58,12 +58,14 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         if why := unfinished(view, curve):
             return self.fails(why)
         usable = curve.ends.sound & self._is_usable(curve.x, curve.y)
-        if len(np.unique(curve.x[usable])) < 2:
-            return self.fails(f"a slope needs two usable points, but there are {np.count_nonzero(usable)}")
+        positions = len(np.unique(curve.x[usable]))
+        if positions < 2:
+            positive = "" if self.linear else " with x > 0 and y > 0"
+            return self.fails(f"a slope needs two x positions{positive}, but the curve has {positions}")
         measured = self._fitted_slope(curve.x[usable], curve.y[usable])
         stderr = standard_error(lambda take: self._fitted_slope(curve.x[usable], take(curve)[usable]), curve)
         count = np.count_nonzero(usable)
-        return self.compared(measured, stderr, f"over {count} places the slope is ")
+        return self.compared(measured, stderr, f"over {count} points the slope is ")
 
     def _is_usable(self, x: Floats, y: Floats) -> np.ndarray:
         finite = np.isfinite(x) & np.isfinite(y)

@@ -206,7 +206,7 @@ def _value_of_expression(
     BadExpression.
     """
     if len(text) > LONGEST:
-        raise BadExpression(f"an expression has at most {LONGEST} characters")
+        raise BadExpression(f"the expression is longer than {LONGEST} characters")
     try:
         return _Parser(tokens(text), names, functions, valued, literal).parse()
     except ZeroDivisionError:

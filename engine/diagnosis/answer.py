@@ -35,7 +35,7 @@ def headline(diagnosis: Diagnosis) -> str:
             if against
             else ""
         )
-        return f"The single columns matter: {at}, a bias to {biases} lowers the loss{but}."
+        return f"The feature axes matter: {at}, a bias towards {biases} lowers the loss{but}."
     if "invariance pays" in words.values():
         return (
             f"{at.capitalize()}, an axis-aligned bias raises the loss: a rotation-invariant learner is ahead."
@@ -165,7 +165,7 @@ def _reason_for_no_verdict(verdict: PairVerdict, axes: str, partner: str, splits
         few = f" {splits} splits are few: take the default of {SPLITS}." if splits < SPLITS else ""
         return (
             f"The loss of a constant prediction is {_factor_with_interval(verdict.gain)} times the loss of "
-            f"the better learner. The interval in brackets includes 1, so nothing is decided.{few}"
+            f"the better learner. The interval in brackets is not above 1, so nothing is decided.{few}"
         )
     reasons = []
     if not verdict.rotation.is_positive:
@@ -174,7 +174,7 @@ def _reason_for_no_verdict(verdict: PairVerdict, axes: str, partner: str, splits
         reasons.append(
             f"the loss of {partner} is {_factor_with_interval(verdict.gap)} times the loss of {axes}"
         )
-    return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
+    return f"Nothing is decided, because an interval in brackets is not above 1: {'; '.join(reasons)}."
 
 
 def _factor_with_interval(interval: ConfidenceInterval) -> str:
@@ -195,13 +195,13 @@ def _saved_examples_in_words(diagnosis: Diagnosis, winner: str, other: str, plac
     if math.isinf(needed):
         least = sizes[-1] - sizes[place]
         return (
-            f"{worse} needs more than {sizes[-1]} examples for what {better} learns from {sizes[place]}: "
-            f"the better bias saves more than {least}."
+            f"{worse} needs more than {sizes[-1]} examples for the loss that {better} has after "
+            f"{sizes[place]}: {better} saves more than {least} examples."
         )
     saved = round(needed) - sizes[place]
     return (
-        f"{worse} needs about {needed:.0f} examples for what {better} learns from {sizes[place]}: "
-        f"the better bias saves about {saved}."
+        f"{worse} needs about {needed:.0f} examples for the loss that {better} has after {sizes[place]}: "
+        f"{better} saves about {saved} examples."
     )
 
 
@@ -218,7 +218,7 @@ def _sentence_about_span(diagnosis: Diagnosis) -> str:
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (
-        f"Suppose that each of the {len(bound) - 1} columns is the label in turn. Linear learners that start "
-        f"at 0, such as GD, then have a mean loss of at least {bound[k]:.2f} times the variance after {k} "
-        "examples. The singular values of the columns give this bound."
+        f"Suppose that each of the {len(bound) - 1} features in turn is the label. Linear learners that "
+        f"start at 0, such as GD, then have a mean loss of at least {bound[k]:.2f} times the variance after "
+        f"{k} examples. The singular values of the features give this bound."
     )

@@ -124,7 +124,7 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
     if rows < LEAST_ROWS:
         raise BadInput(table.name, f"it has {counted(rows, 'row')}; the diagnosis takes {LEAST_ROWS} or more")
     if splits < 2:
-        raise BadInput("splits", f"{splits} is too few for an interval; take 2 or more")
+        raise BadInput("splits", f"{splits} is too few for a confidence interval; take 2 or more")
     tested = min(int(TEST_SHARE * rows), MOST_TESTED)
     largest = min(rows - tested, MOST_EXAMPLES, max(LEAST_EXAMPLES, JUDGED_CELLS // d))
     decided_at = min(max(DECIDED_FROM, d), largest)

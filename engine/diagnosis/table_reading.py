@@ -71,7 +71,7 @@ def _bundled_table(name: str, kind: Kind | None) -> LabelledTable:
     classes = tuple(map(str, loaded.get("target_names", ())))
     if kind == "numbers" or not classes:
         if kind == "classes":
-            raise BadInput("--as classes", f"the labels of {name} are numbers")
+            raise BadInput("--as classes", f"the labels of {name} are numbers, not classes; leave --as out")
         classes = ()
     return LabelledTable(
         name,

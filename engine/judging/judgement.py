@@ -111,7 +111,7 @@ class LearnerJudgement:
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
         fits = (
-            " (it fits all rows here, so its predictions equal those of every learner that fits them)"
+            " (not informative, because the learner fits all rows at every evaluation point)"
             if self.fits
             else ""
         )
@@ -158,16 +158,18 @@ class LearnerJudgement:
             return ""
         if self.broken:
             by = " and ".join(group.words for group in self.broken)
-            promised = f"by its declared structure, the learner is invariant under {by}"
+            promised = (
+                f"according to the structure that its parts declare, the learner is invariant under {by}"
+            )
             return f"{promised}, yet predictions changed: a bug, or a discovery"
         if self.effect(ROTATIONS) == "unchanged":
             return (
-                "by its declared structure, the learner is not rotation invariant, yet rotations did not "
-                "change predictions: a special case, or a discovery"
+                "according to the structure that its parts declare, the learner is not rotation invariant, "
+                "yet rotations did not change predictions: a special case, or a discovery"
             )
         return (
-            "by its declared structure, the learner is rotation invariant, yet rotations changed "
-            "predictions: a bug, or a discovery"
+            "according to the structure that its parts declare, the learner is rotation invariant, yet "
+            "rotations changed predictions: a bug, or a discovery"
         )
 
     @property

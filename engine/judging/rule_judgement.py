@@ -215,7 +215,7 @@ class RuleJudgement:
         if not self.broken:
             return ""
         return (
-            "the rule is invariant under rotations at its default rate, but not at the rates whose losses are"
+            "the rule is invariant under rotations at its default rate, but not at rates at which its loss is"
             " below the bound"
         )
 

@@ -430,10 +430,11 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name, is_set in (("clip", self.clip is not None), ("noise", noisy)):
                 if is_set:
                     fault = f"{self.update.kind} computes further gradients within a step"
-                    raise BadField(name, f"{fault}, which this option would not change; leave it out")
+                    raise BadField(name, f"{fault}, and this option would not change them; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField(
-                "rate_unit", "other units require rates that are numbers; set rates, or leave `rate_unit` out"
+                "rate_unit",
+                f"{self.rate_unit} requires numbers as rates; set them in `lr`, or leave `rate_unit` out",
             )
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:

@@ -13,10 +13,10 @@ class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
     """Softmax cross-entropy −Σ_c y_c ln p_c for the K predictions ŷ of an instance and its one-hot labels y.
 
     The softmax p_c = e^(ŷ_c)/Σ_b e^(ŷ_b) is part of the loss and not of the learner. The slope is ∂L/∂ŷ_c =
-    p_c − y_c. The K targets of an instance are its classes, and the loss couples them. The predictions are
-    the K outputs of one net, or the outputs of K nets. For example, K linear neurons with this loss are
-    softmax regression. For two classes, the loss equals the logistic loss of ŷ₁ − ŷ₂. If all predictions are
-    equal, the loss is ln K. Source: theory/curvature#hessian, theory/curvature#collapse.
+    p_c − y_c. Each of the K targets is a class, and the loss couples the targets. The predictions are the K
+    outputs of one net, or the outputs of K nets. For example, K linear neurons with this loss are softmax
+    regression. For two classes, the loss equals the logistic loss of ŷ₁ − ŷ₂. If all predictions are equal,
+    the loss is ln K. Source: theory/curvature#hessian, theory/curvature#collapse.
     """
 
     joint: ClassVar[bool] = True

@@ -14,8 +14,9 @@ class Hinge(Loss, frozen=True, tag="hinge"):
     """Hinge loss max(0, 1 − y ŷ) for labels ±1. Its slope is −y if y ŷ < 1, and 0 otherwise.
 
     If y ŷ is within √ε of 1, it counts as 1, where ε is the machine epsilon. Without this rule, rounding
-    would decide whether a learner still moves after it has reached the margin 1 exactly. If the label is a
-    fair coin, the expected loss is at least c = 1. Source: WKA21 §3; theory/conventions#losses.
+    would decide whether a learner still moves after it has reached the margin 1 exactly. The expected loss on
+    a random sign is at least c = 1, and lower bounds are multiples of c. Source: WKA21 §3;
+    theory/conventions#losses.
     """
 
     steady: ClassVar[bool] = True

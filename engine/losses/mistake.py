@@ -13,10 +13,10 @@ from engine.losses import Loss
 class Mistake(Loss, frozen=True, tag="mistake"):
     """Mistake-driven loss max(0, −y ŷ) for labels ±1. Its slope is −y after a mistake (y ŷ ≤ 0), and else 0.
 
-    If y ŷ is at most √ε, it counts as a mistake, where ε is the machine epsilon. The slope at ŷ = 0 is
-    therefore −y. On orthogonal rows, a Perceptron predicts 0 for each new row, up to rounding. Without this
-    tolerance, rounding would decide whether such a prediction is a mistake. The least expected loss on a
-    random sign is c = 0, at ŷ = 0, so bounds that are multiples of c are trivial. Source: Rosenblatt 1958;
+    A prediction with 0 < y ŷ ≤ √ε also counts as a mistake, where ε is the machine epsilon. On orthogonal
+    rows, a Perceptron predicts 0 for each new row, up to rounding. Without this tolerance, rounding would
+    decide whether such a prediction is a mistake. The least expected loss on a random sign is c = 0, at ŷ =
+    0. Lower bounds are multiples of c, so they are trivial. Source: Rosenblatt 1958;
     theory/conventions#update-rules.
     """
 

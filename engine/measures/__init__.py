@@ -529,5 +529,5 @@ def needs_teacher(problem: Problem) -> str | None:
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"
     if not problem.matrix.structure().features_are_seen:
-        return "learners see the features that targets refer to"
+        return "learners see x unchanged, and labels depend on xᵀw*"
     return None

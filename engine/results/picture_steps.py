@@ -479,7 +479,9 @@ class PictureSteps:
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:
-                reason = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
+                reason = (
+                    f"a curve mixes several values of {axis.name}; name it in `x`, `curves`, `at` or `read`"
+                )
                 raise BadInput("pictures", reason)
 
 

@@ -48,7 +48,9 @@ class RunReader:
         try:
             first = next(self._journal.frames(), None)
             if first is None or first.kind != "head":
-                raise BadInput(str(path), "the beginning of the run's file is missing")
+                raise BadInput(
+                    str(path), "the file does not begin with the experiment of a run; it is damaged"
+                )
             self.run = msgspec.convert(first.content, StoredRun)
             self.run.path = str(path)
             self.sweep = _sweep_of(self.run)

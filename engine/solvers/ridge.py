@@ -39,7 +39,10 @@ class Ridge(Solver, frozen=True, tag="ridge"):
         return d * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "the solution combines instances by weights that depend only on inner products")
+        return Verdict(
+            True,
+            "the solution is a sum of seen instances, with coefficients that depend only on inner products",
+        )
 
 
 class Root:

@@ -64,7 +64,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         Count,
         Meta(
             title="least",
-            description="smallest number of examples to fit; before, predictions are 0",
+            description="smallest number of examples for a fit; with fewer, predictions are 0",
             extra=SELDOM,
         ),
     ] = 1

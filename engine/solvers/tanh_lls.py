@@ -19,13 +19,13 @@ Divided by this value, 1 becomes so large that tanh saturates, but a rounding er
 
 
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
-    """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)) with w = X⁺y, on rows outside the span of rows seen.
+    """Least squares with a tanh: ŷ = tanh(xᵀw/(1 − k/d)) for rows x outside the span of the k rows seen.
 
-    k is the number of examples seen. The formula is used for rows x outside the span of the rows seen. For
-    rows in this span, the prediction is xᵀw. Let the entries of the instances be random signs. An unseen row
-    with the label y = ±1 then has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. The tanh is the posterior mean of
-    y given xᵀw alone. For k ≥ d, the prediction outside the span is sgn(xᵀw). The solver costs O(d²) per
-    example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
+    w = X⁺y is the least-squares solution for the rows seen. For rows in their span, the prediction is xᵀw. If
+    all entries of the instances are random signs, an unseen row with the label y = ±1 has xᵀw ≈ ρ y + N(0,
+    ρ(1 − ρ)), where ρ = k/d. The tanh is the posterior mean of y given xᵀw alone. For k ≥ d, the prediction
+    outside the span is sgn(xᵀw). The solver costs O(d²) per example, and O(n d²) per evaluation on n rows.
+    Source: theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:
@@ -38,7 +38,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
         return 2 * d * d + 3 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "its predictions depend only on inner products and lengths")
+        return Verdict(True, "its predictions depend only on inner products of rows")
 
 
 class TanhFit(LeastSquaresFit):

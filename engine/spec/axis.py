@@ -52,7 +52,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
         Meta(
             title="values",
-            description="such as 0.1, 0.2; to set several names at once, use tables, such as {K = 2, C = 3}",
+            description="such as 0.1, 0.2; a table, such as {K = 2, C = 3}, sets several names at once",
         ),
     ] = None
     from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(
@@ -63,8 +63,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
         Meta(
             title="points",
-            description="number of values; if not set, 9. If not set on a logarithmic axis, values "
-            "increase by the factor 2 or 10 where possible",
+            description="number of values; the default is 9. The default of a logarithmic axis is steps by "
+            "the factor 2 or 10, if these lead exactly to its last value",
         ),
     ] = None
     log: Annotated[
@@ -95,7 +95,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             title="sets",
             description="field that each value sets, such as problem.target.degree; "
-            "if empty, only expressions use the values, by the name of the axis",
+            "if empty, the values appear only in expressions that contain the axis's name",
         ),
     ] = None
 
@@ -103,7 +103,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: a learner stops once it has all numbers that pictures `read` along this axis",
+            description="read: learners run at increasing values, and stop when larger ones cannot change "
+            "what `read` computes",
             extra=SELDOM,
         ),
     ] = None
@@ -118,7 +119,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ):
             raise BadField(
                 "until",
-                "learners stop at the first value that passes a threshold, so values must rise; sort them",
+                "the values of the axis are not in increasing order; sort them, or leave `until` out",
             )
 
     @property
@@ -142,7 +143,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if end is None:
                 raise BadField(name, "missing; an axis has values = […], or from = … and to = …")
             if self.log and end <= 0:
-                raise BadField(name, f"a logarithmic axis needs positive ends, but this one is {end:g}")
+                raise BadField(
+                    name, f"the ends of a logarithmic axis must be positive, but this end is {end:g}"
+                )
 
     @property
     def grid(self) -> tuple[Value, ...]:

@@ -317,10 +317,12 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
         named = _names_in_expression(picture, key, where)
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
             fault = f"`read` reduces {over} to one number, so {key} cannot contain {over}"
-            raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
+            raise BadInput(f"{where}.{key}", f"{fault}; name another axis or index")
         for dimension in dimensions.indices:
             if dimension in named and dimension in picture.at:
-                raise BadInput(f"{where}.{key}", f"`at` already fixes {dimension}; name another dimension")
+                raise BadInput(
+                    f"{where}.{key}", f"`at` already fixes {dimension}; name another axis or index"
+                )
     remaining = [
         dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
     ]
@@ -459,7 +461,7 @@ def _check_values_of_axes(
     for field in claim.curve_fields:
         named = str(getattr(claim, field))
         if named not in curves and any(named.startswith(f"{learner_name}, ") for learner_name in learners):
-            choices = "; ".join(map(_values_in_words, apart)) or "the picture has one curve per learner"
+            choices = "; ".join(map(_values_in_words, apart)) or "give only the name of a learner"
             raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
 
@@ -511,7 +513,7 @@ def check(experiment: Experiment) -> None:
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
-            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} makes ±1; set labels = soft",
+            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} means ±1; set labels = soft",
         )
     loss = experiment.loss
     _check_loss(loss, problem)

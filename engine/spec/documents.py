@@ -47,7 +47,7 @@ def check_points(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = structs.replace(point.experiment.pictures[number], marks=picture.marks)
             if at_point != picture:
-                fault = f"the picture at {point.label} differs from the first one"
+                fault = f"the picture at {point.label} differs from that at the first sweep point"
                 right = "only the numbers in `marks` may depend on sweep axes"
                 raise BadInput(f"pictures[{number}]", f"{fault}, but {right}")
         marks_of(sweep, picture)
@@ -93,7 +93,7 @@ def _check_until(sweep: Sweep) -> None:
         if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
         reason = (
-            "a picture has a `read` that needs all values of this axis, as a minimum does"
+            "the `read` of a picture needs all values of this axis"
             if of_axis
             else "no picture has a `read` along this axis"
         )
@@ -114,7 +114,8 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
             for learner in point.experiment.learners:
                 key = learner.name, sweep.apart(picture, point)
                 if first.setdefault(key, point.place[number]) != point.place[number]:
-                    fault = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
+                    right = "name it in `x`, `curves`, `at` or `read`"
+                    fault = f"a curve mixes several values of {axis.name}; {right}"
                     raise BadInput(where, fault)
 
 
@@ -137,7 +138,8 @@ def _check_claims(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = point.experiment.claims[number]
             if along.setdefault(sweep.apart(picture, point), at_point) != at_point:
-                fault = "the claim's numbers change along a curve; use only axes in the picture's `curves`"
+                right = "they may depend only on axes in `curves` of the picture"
+                fault = f"the claim's numbers vary along a curve; {right}"
                 raise BadInput(f"claims[{number}]", fault)
 
 

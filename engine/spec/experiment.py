@@ -130,7 +130,7 @@ def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
     The text completes the sentence "it is measured only where …".
     """
     if measure.needs().parameters and learner.architecture is None:
-        return "the learner has an architecture, and so parameters"
+        return "the learner has an architecture, not a solver"
     return measure.refuses(learner, setup.problem)
 
 
@@ -139,7 +139,7 @@ def no_hessian(setup: Setup, learner: Learner) -> str | None:
     loss, outputs = setup.loss, _output_count(learner)
     if not loss.joint or outputs == setup.m:
         return None
-    return f'a single net predicts all targets of {loss.kind} loss, such as a dense net with outputs = "m"'
+    return f'one net predicts all targets (for {loss.kind} loss), such as a dense net with outputs = "m"'
 
 
 def _output_count(learner: Learner) -> int:

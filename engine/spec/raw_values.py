@@ -76,7 +76,7 @@ def toml(text: str) -> dict[str, Any]:
         raise BadInput("", f"tables or lists are nested too deeply; at most {DEEPEST} levels fit") from error
     except ValueError as error:
         where = _line_in_words(text, re.search(r"[\d_]{1000}", text))
-        raise BadInput(where, f"a whole number has too many digits; at most {WIDEST} bits fit") from error
+        raise BadInput(where, f"a whole number is too large; at most {WIDEST} bits fit") from error
 
 
 def _first_long_key(text: str) -> re.Match[str] | None:

@@ -75,7 +75,7 @@ def _experiment_of_run(path: Path) -> Raw:
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
-        raise BadInput("", "the beginning of the run's file is missing") from error
+        raise BadInput("", "the file does not begin with the experiment of a run; it is damaged") from error
     return document
 
 

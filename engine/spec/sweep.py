@@ -213,5 +213,5 @@ def _error_of_positions(axes: tuple[Axis, ...], picture: Picture, mark_name: str
     along = [word for names in bound.values() for word in names if word in named]
     apart = [word for axis in picture.split_by for word in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
-    right = f"name no axes but {allowed}" if allowed else "name no axes"
+    right = f"they may depend only on {allowed}" if allowed else "they may not depend on axes"
     return f"{mark_name!r} has different positions at different points of a curve; {right}"

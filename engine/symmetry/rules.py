@@ -105,7 +105,7 @@ class Symmetry(NamedTuple):
     @property
     def measured(self) -> str:
         """The measured numbers from which the verdict follows, in words."""
-        change = f"relative to training, transformed inputs change predictions by {self.change:.1g}"
+        change = f"transformed inputs change predictions by {self.change:.1g} of their change in training"
         by_rounding = f"and rounded inputs by {self.by_rounding:.1g}"
         inside = f"; the rule computes in {listed(self.precisions)}" if self.precisions else ""
         return f"{change}, {by_rounding}{inside}"

@@ -380,7 +380,7 @@ def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> F
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
-        reason = "is fitted to all training rows at once, but its number of examples counts only mini-batches"
+        reason = "is fitted to all training rows at once, but k counts only the rows of mini-batches"
         return Finding(False, f"{learner.name} {reason}")
     if isinstance(line, ByVerdict) and type(line).binds is ByVerdict.binds:
         return line.binds_by_verdict(learner, setup, judged)
@@ -522,7 +522,7 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 def _labels_in_words(problem: Problem) -> str:
     if problem.labels == "sign" and problem.target_structure.is_odd:
-        return "and here some labels are sign(0) = +1 for either sign of the row"
+        return "and here a label sign(0) = +1 is the same for a row x and for −x"
     return f"and those of {problem.target.kind} on {problem.matrix.kind} do not"
 
 
@@ -543,7 +543,8 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     if linear and setup.loss.is_square:
         return None
     return Finding(
-        False, f"the rate of {learner.name} is a multiple of 1/S, but S depends on the labels of all rows"
+        False,
+        f"the rate of {learner.name} depends on its sharpness at the start, and so on labels of all rows",
     )
 
 
@@ -597,7 +598,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
     if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
-        reason = f"a row of {matrix.kind} has the product of its factors' signs"
+        reason = f"the sign of a row of {matrix.kind} is a product of shared signs"
         return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and `row_signs` is off")

@@ -15,17 +15,17 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
     """22 ℓ′/t: upper bound on the least G² in the first t steps, for the mean square error ℓ′ at the start.
 
     G is the size of the gradient of the mean square error, as measured by `gradient-summary`. The paper uses
-    half the mean square error, whose value is ℓ = ℓ′/2 at the start and whose gradient has the size G/2. So
-    the bound on (G/2)² is 11 ℓ/t. If the assumptions of the derivation hold, every step lowers half the mean
-    square error by φ(G) ≥ G²/11 for G ≤ 2 (`agd-majoriser` defines φ). Half the mean square error cannot fall
-    below 0. The paper prints 11/t, which assumes ℓ ≤ 1. With ‖ŷ‖ = ‖y‖ per example, ℓ ≤ 1 holds if ŷ·y ≥ 0 at
-    the start. With the sharper φ(G) ≥ G²/4.51, the bound would be 4.51 ℓ/t. Source: Bernstein et al. 2023;
-    theory/automatic-descent#majoriser.
+    half the mean square error. Its value at the start is ℓ = ℓ′/2, and its gradient has the size g = G/2. If
+    the assumptions of the derivation hold, every step lowers this half by φ(g) ≥ g²/11 for g ≤ 2
+    (`agd-majoriser` defines φ). The half cannot fall below 0, so the least g² is at most 11 ℓ/t. The paper
+    prints 11/t, which assumes ℓ ≤ 1. For predictions ŷ and labels y with ‖ŷ‖² = ‖y‖² = m for m targets, ℓ ≤ 1
+    if ŷ·y ≥ 0 at the start. With the sharper φ(g) ≥ g²/4.51, the bound on g² would be 4.51 ℓ/t. Source:
+    Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD convergence rate"
     measure: ClassVar[str] = "gradient-summary"
-    formula: ClassVar[str] = "22 ℓ′/t, ℓ′: mean square at the start, t = step + 1"
+    formula: ClassVar[str] = "22 ℓ′/t, ℓ′: mean square error at the start, t = step + 1"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(running="min")

@@ -20,9 +20,10 @@ class Alignment(ByVerdict, frozen=True, tag="alignment"):
     W_k is the sum of the squared Fourier coefficients of degree k of the labels on the cube {±1}ⁿ. Let g be a
     random permutation of the bits with random sign flips, and f the label as a function of x. C is the
     alignment of f, C = sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g
-    do not change the distribution of the starting weights. Then the net at its start does not distinguish f
-    from x ↦ f(gx). So on average over starts, the share ‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖² is at most C, for predictions ŷ
-    and E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
+    do not change the distribution of the starting weights. Then the mean of ‖E_x f ∇ŷ‖² over starts is the
+    same for f and x ↦ f(gx), where ŷ are the predictions. So on average over starts, the share ‖E_x f
+    ∇ŷ‖²/E_x ‖∇ŷ‖² is at most C if E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22;
+    theory/symmetry#alignment.
     """
 
     title: ClassVar[str] = "alignment bound"

@@ -24,7 +24,8 @@ class OfUnseen(Line, frozen=True):
         if not problem.matrix.structure().private_entries:
             other = problem.matrix.kind
             return Finding(
-                False, f"requires rows with entries that are 0 in all other rows, and the matrix is {other}"
+                False,
+                f"requires that each row has entries which are 0 in all others, and the matrix is {other}",
             )
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
@@ -47,9 +48,9 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     Let X and y be the rows seen and their labels. On the matrix `wilson` with five private entries per row, X
     sign(Xᵀy) = 4y if most labels seen are +1. From weights 0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent
-    then move only along τ = sign(Xᵀy) and end at τ/4. For these weights, the prediction for an unseen row is
-    (y + 2)/4 > 0, so its class is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
-    theory/automatic-descent#adaptive-fail.
+    then move only along τ = sign(Xᵀy) and end at τ/4. For these weights, the prediction for an unseen row
+    with the label ±1 is (±1 + 2)/4 > 0, so its class is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht
+    2017; theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "error of always +1"

@@ -26,7 +26,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
 
     title: ClassVar[str] = "wide limit"
     measure: ClassVar[str] = "relative-sharpness"
-    formula: ClassVar[str] = "κ_∞/κ₀, κ: rate times kernel, κ₀ = ηS₀"
+    formula: ClassVar[str] = "κ_∞/κ₀, κ = 2ηλ with the kernel λ, κ₀ = ηS₀"
     source: ClassVar[str] = "LBD20"
 
     def structure(self) -> LineStructure:

@@ -59,7 +59,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
         finding, signals = super().binds(learner, experiment), signals_of(learner)
         if signals is not None and signals.joint_inputs == 1:
             return Finding(
-                False, f"the line is about two inputs, and {learner.name} draws their signals independently"
+                False, f"the line is about two inputs, and {learner.name} draws signals for each separately"
             )
         return finding
 

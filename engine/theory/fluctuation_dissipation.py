@@ -15,16 +15,17 @@ from engine.theory import At, Floats, Line, LineStructure, descends
 
 
 class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
-    """⟨θ·∇L⟩ = (η/2) ⟨E‖∇L_b‖²⟩ in the steady state at every rate η, for gradients ∇L_b of mini-batches.
+    """⟨θ·∇L⟩ = (η/2) ⟨E‖∇L_b‖²⟩ in the steady state, for mini-batch gradients ∇L_b and any rate η.
 
-    θ are all parameters, L is the training loss, and ⟨·⟩ is the mean over time. A step changes ‖θ‖² by −2η
-    θ·∇L_b + η²‖∇L_b‖². For mini-batches independent of the past, the mean of this change is −2η θ·∇L + η²
-    E‖∇L_b‖². In a steady state, this mean is 0 on average over time. The relation holds for any reference
-    point θ₀, with θ − θ₀ in place of θ. Let L_j be the loss on row j. The second moment of the gradients is
-    E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²). Here v = 1/b for mini-batches of b rows drawn with
-    replacement, and v = (n − b)/(b(n − 1)) for b rows drawn without replacement. The line is computed from
-    values measured along the learner's run. If mini-batches come from passes through the rows, reshuffled or
-    not, they are correlated and violate the relation. Source: Yai18; theory/noise-of-sgd#steady-state.
+    θ are all parameters, L is the training loss, E is the mean over mini-batches, and ⟨·⟩ is the mean over
+    time. A step changes ‖θ‖² by −2η θ·∇L_b + η²‖∇L_b‖². For mini-batches independent of the past, the mean of
+    this change is −2η θ·∇L + η² E‖∇L_b‖². In a steady state, this mean is 0 on average over time. The
+    relation holds for any reference point θ₀, with θ − θ₀ in place of θ. Let L_j be the loss on row j. The
+    second moment of the gradients is E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²). Here v = 1/b for
+    mini-batches of b rows drawn with replacement, and v = (n − b)/(b(n − 1)) for b rows drawn without
+    replacement. The line is computed from values measured along the learner's run. If mini-batches come from
+    passes through the rows, reshuffled or not, they are correlated and violate the relation. Source: Yai18;
+    theory/noise-of-sgd#steady-state.
     """
 
     title: ClassVar[str] = "fluctuation-dissipation relation"

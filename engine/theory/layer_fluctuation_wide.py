@@ -28,10 +28,10 @@ class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     l. C_w is the variance of the weights times the number of a unit's inputs, and C_b is the variance of the
     biases. The line is the variance of V_l over random starts, divided by its squared mean. Means are over z
     ~ N(0, K), K = C_b + v_{l−1}. v_l = C_w E σ² is the value of V_l in infinitely wide nets, as in
-    `layer-recursion`, and F_0 = 0. The line is correct to first order in 1/n, for any σ. It is about a single
-    input of fixed length, at the start of training. Each layer adds the variance of a mean of n numbers. It
-    also passes on the fluctuation from the layers below, multiplied by the slope χ∥ of the recursion for K.
-    Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    `layer-recursion`, and F_0 = 0. The line is correct to first order in 1/n for the width n, and for any σ.
+    It is about a single input of fixed length, at the start of training. Each layer adds the variance of a
+    mean of n numbers. It also passes on the fluctuation from the layers below, multiplied by the slope χ∥ of
+    the recursion for K. Source: RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "first order in 1/n"

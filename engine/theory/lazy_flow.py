@@ -19,10 +19,10 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
 
     This is the loss at time t of gradient flow that starts with predictions 0, if the tangent kernel keeps
     its initial value c xᵀx̃. x and x̃ are two instances. c is a sum with one term for each layer,
-    proportional to the layer's rate factor (`layer_rates`). For nets with weights u^D − v^D that start at u =
-    v = α, and rate factors 1, c = 2D²α^(2D − 2). The line is exact for a linear neuron, because the neuron's
-    kernel is constant. Nets follow the line as α → ∞. Nets that deviate from the line learn features. Source:
-    WGL20; theory/implicit-bias#kernel-and-rich.
+    proportional to the layer's rate factor (`layer_rates`). For nets whose weights are u^D − v^D with
+    parameters u = v = α at the start, and for rate factors 1, c = 2D²α^(2D − 2). The line is exact for a
+    linear neuron, because the neuron's kernel is constant. Nets follow the line as α → ∞. Nets that deviate
+    from the line learn features. Source: WGL20; theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"

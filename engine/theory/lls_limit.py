@@ -10,10 +10,11 @@ from engine.theory.ri_bayes import OfSolver
 
 
 class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
-    """arccos(R)/π: the error of minimum-norm least squares on labels ±1, which peaks at ½ for α = 1.
+    """arccos(R)/π: the error of minimum-norm least squares on k labels ±1, for many features d.
 
-    R = √s/√(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, and R = √s α/√(s α + (1 − s) α/(1 − α)) for α < 1.
-    Here s = 2/π is the share of a label's variance that is linear in x. Source: theory/symmetry#half-spaces.
+    Let α = k/(d − 1). For α > 1, R² = s/(s + (1 − s)/(α − 1)). For α < 1, R² = s α/(s + (1 − s)/(1 − α)). At
+    α = 1, R = 0, and the error has its maximum ½. Here s = 2/π is the share of a label's variance that is
+    linear in x. Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"

@@ -25,11 +25,12 @@ OF_ROWS_SEEN = AverageLoss(rows="train")
 class MissingEntry(Line, frozen=True, tag="missing-entry"):
     """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)², for W = A₁ᵀ A₂ ⋯ A_L.
 
-    As the net fits the observed entries, the largest entry of W is bounded from below. All matrices are 2 ×
-    2. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient flow keeps the sign of
-    the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant starts positive, |W₂₂| > W₁₂W₂₁/|W₁₁| as long as ℓ
-    < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to infinity, so such nets minimise no norm. Source:
-    Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
+    The bound is a lower bound on the largest entry of a product W of 2 × 2 matrices, which is trained on
+    observed entries. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient flow
+    keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant is positive at the start, |W₂₂| >
+    W₁₂W₂₁/|W₁₁| as long as ℓ < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to infinity. So these nets
+    do not converge to a fit of minimal norm. Source: Razin, Cohen 2020;
+    theory/implicit-bias#matrix-completion.
     """
 
     title: ClassVar[str] = "missing-entry bound"
@@ -47,14 +48,18 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         if problem.matrix.structure().entries_of != (2, 2):
             other = problem.matrix.kind
             return Finding(
-                False, f"requires the four entries of a 2 × 2 matrix as instances, and the matrix is {other}"
+                False,
+                f"requires the entries of a 2 × 2 matrix as instances, and the instance matrix is {other}",
             )
         entries = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if entries != SEEN or problem.labels != "soft" or problem.noise > 0:
-            return Finding(False, "requires the entries 0, 1 and 1 as labels, and here labels are different")
+            return Finding(
+                False, "requires the labels 0, 1 and 1 of the first three entries, and these are different"
+            )
         if not protocol.schedule().flows or protocol.extent(4).most_examples != len(SEEN):
             return Finding(
-                False, f"requires gradient flow on the first three entries, not {protocol.kind} here"
+                False,
+                f"requires gradient flow on the first three entries, and the protocol is {protocol.kind}",
             )
         return only_square(experiment) or Finding(True, "the entries 0, 1 and 1 are fitted by gradient flow")
 

@@ -21,11 +21,11 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
     EGU is the unnormalised exponentiated gradient, and the spindly net has the weights w = u². c = 3 for the
     rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in expectation
-    over k independent examples. It is about the mean loss of k hypotheses, learned from 0, 1, …, k − 1
-    examples. It requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start,
-    and no noise. The line of every learner uses its own c. The relative entropy between the target and the
-    weights is ln d at the start, and each example lowers it by at least 1/c times the square loss on this
-    example. Source: AW20 Thms 6–7; theory/hadamard#multiplicative.
+    over k independent examples. It bounds the mean loss of k hypotheses, learned from 0, 1, …, k − 1
+    examples. The bound requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the
+    start, and no noise. Each learner has a separate line, with the c for the rate of this learner. The
+    relative entropy between the target and the weights is ln d at the start, and each example lowers it by at
+    least 1/c times the square loss on this example. Source: AW20 Thms 6–7; theory/hadamard#multiplicative.
     """
 
     title: ClassVar[str] = "multiplicative-update bound"
@@ -56,7 +56,9 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         eta = _multiplicative_rate(learner)
         if eta is None:
-            return Finding(False, f"{learner.name} is neither EGU nor the spindly net, started at w = 1/d")
+            return Finding(
+                False, f"the line requires EGU or the spindly net from w = 1/d, unlike {learner.name}"
+            )
         if (lacking := at_rate_lr(learner, experiment)) is not None:
             return lacking
         if _constant_of_bound(learner) is None:

@@ -25,14 +25,15 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     sphere, ‖w*‖ = 1 and square loss on the noisy labels. The expected loss of weights ŵ on an unseen row is
     σ² + ‖ŵ − w*‖². For a rotation-invariant learner, w* is effectively uniform on the sphere, so the
     learner's error is at least that of Bayes' rule. By van Trees' inequality on the sphere, this error is at
-    least (d−1)σ²/(k + (d−1)σ²), which is about dσ²/k for many examples. The argument with a uniform w* is
-    from NOISE25; this curve and its proof are derived here. Source: NOISE25; Gill, Levit 1995;
-    theory/hadamard#bounds.
+    least (d−1)σ²/(k + (d−1)σ²), which is about dσ²/k for many examples. The other term, 1 − k/d, is the bound
+    for labels without noise, as in `ri-gaussian`. The argument with a uniform w* is from NOISE25; this curve
+    and its proof are derived here. Source: NOISE25; Gill, Levit 1995; theory/hadamard#bounds.
 
-    Proof: let w = w* be uniform on the sphere, ŵ the learner's weights, and e_i the unit vectors. Let ξ_i =
-    ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i. Partial integration over the sphere along the fields e_i − w_i
-    w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1. It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the
-    Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
+    Proof: let w = w* be uniform on the sphere, ŵ the learner's weights, and e_i the unit vectors. The k
+    instances seen are the rows of X, and y are their labels. Let ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1)
+    w_i. Partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1.
+    It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖²
+    Σ_i E ξ_i².
     """
 
     title: ClassVar[str] = "bound with label noise"

@@ -15,13 +15,13 @@ from engine.theory.percolation import OfFactors
 class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     """1 − k/D, D = d₁⋯d_r: lower bound on the square loss of learners that are linear in the labels.
 
-    Instances are products of r factors, of which factor l has d_l entries. The bound applies to learners
-    whose predictions are a₀ + Σ_j a_j y_j and do not change if single factors are rotated. Gradient descent
-    on a weight matrix that starts at 0 attains the bound. Derived here; no earlier statement is known to us.
-    Source: theory/hadamard#factors.
+    An instance is a product of r factors. Factor l is one of d_l orthogonal rows with d_l entries and random
+    signs. The bound applies to learners whose predictions are a₀ + Σ_j a_j y_j and do not change if single
+    factors are rotated. Gradient descent on a weight matrix that starts at 0 attains the bound. Derived here;
+    no earlier statement is known to us. Source: theory/hadamard#factors.
 
-    Proof: by the invariance, we may choose coordinates in which the rows of factor l are √d_l e_i. Each row
-    of a factor has a random sign, and a label is the product of its factors' signs. In these coordinates, the
+    Proof: by the invariance, we may choose coordinates in which the d_l possible rows of factor l are √d_l
+    e_i. A label is the product of the random signs of the instance's r rows. In these coordinates, the
     coefficients a_j do not depend on the signs. So the coefficients are independent of the labels, which are
     pairwise independent with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
     """

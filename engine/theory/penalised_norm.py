@@ -14,9 +14,9 @@ class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
     """Σ_j |a_j w_j| of the nets with the least penalised loss (1/m) Σ_i (f(x_i) − y_i)² + λR.
 
     Nets have one hidden layer of ReLU units j, with input weights w_j and output weights a_j. R(f) is the
-    least Σ_j |a_j w_j| of all nets that compute the function f. For small λ, the line is below V* of
-    `interpolation-norm` by a multiple of λ, because the penalty makes the fit worse. All training inputs must
-    be different. Source: SESS19; theory/implicit-bias#relu-interpolation.
+    least Σ_j |a_j w_j| of all nets that compute the function f. For small λ, the line is below the line
+    `interpolation-norm`, the least norm of exact fits, by a multiple of λ. All training inputs must be
+    different. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "path norm of the penalised fit"

@@ -21,7 +21,7 @@ from engine.theory import (
 
 
 class RankSpan(ByVerdict, frozen=True, tag="rank-span"):
-    """k: the maximal rank of the weights of all targets for one linear neuron started at 0.
+    """k: the maximal rank of the matrix of weights of a linear neuron started at 0, one column per target.
 
     After k examples, every weight vector is in the span of k instances, on any matrix, for any loss and any
     labels. Source: WKA21 Thm 9; theory/hadamard#all-targets.

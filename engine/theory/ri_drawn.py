@@ -24,10 +24,10 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     """c(1 − r/d) after r different rows have been drawn: no rotation-invariant learner does better.
 
     Examples are drawn independently of the random signs of the Hadamard rows. So, given the drawn examples,
-    the labels of all other rows are fair coins. Such a label costs at least c on average. The bound holds in
-    expectation over the signs, for the draws of every replica. Its mean over the draws is c(1 − 1/d)^k, as in
-    `duplicates`. Gradient descent with the rate η = 1/(2d) attains it for every sequence of draws. Source:
-    WKA21 Thm 3 and App. A.
+    the labels of all other rows are fair coins. The constant c is the least mean loss on such a label. The
+    bound is computed for the draws of every replica, and holds in expectation over the signs. The mean of the
+    bound over the draws is c(1 − 1/d)^k, the bound `duplicates`. Gradient descent with the rate η = 1/(2d)
+    attains the bound for every sequence of draws. Source: WKA21 Thm 3 and App. A.
     """
 
     title: ClassVar[str] = "bound for drawn rows"
@@ -41,7 +41,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
         if other := signed_orthogonal(experiment):
             return other
         if not experiment.protocol.schedule().drawn_independently:
-            return Finding(False, "requires examples drawn with replacement, of which some come twice")
+            return Finding(False, "requires examples drawn with replacement, so that some rows come twice")
         return fair_signs(
             experiment, "the label of a row that was not drawn is a fair coin, given all drawn rows"
         )

@@ -56,7 +56,7 @@ class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
         if judged.invariant != "on this data":
             return Finding(
                 False,
-                f"the line requires a rule invariant on rows of ±1 alone, and {name} uses {update.kind}",
+                f"the line requires a rule that is invariant only on rows ±1, and {name} uses {update.kind}",
             )
         return at_rate_lr(learner, experiment) or Finding(
             True, f"the steps of {name} along single rows of ±1 are multiples of these rows"

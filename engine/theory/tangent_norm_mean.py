@@ -22,8 +22,7 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     1. In `standard`, r_l is n_{l−1}/C_w for a layer with n_{l−1} inputs and weights of variance C_w/n_{l−1}.
     The formula is exact at every width, before training. It requires a positively homogeneous activation and
     no biases. The theory line is the average over all instances. For ReLU at C_w = 2 in the parametrisation
-    `ntk`, the formula is 2 (L + 1) ‖x‖²/d. As long as no unit switches on or off, ŷ is linear in the weights
-    of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
+    `ntk`, the formula is 2 (L + 1) ‖x‖²/d. Layer l contributes r_l E ŷ² to the mean. Source: HN20;
     theory/regions-and-random-matrices#paths.
     """
 

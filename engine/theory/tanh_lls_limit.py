@@ -27,11 +27,11 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     Here ρ = k/d and mmse(s) = 1 − E tanh(s + √s Z), with Z ~ N(0, 1). The solver `tanh-lls` applies a scaled
     tanh to the predictions of least squares. The theory line is the limit of the solver's loss for d → ∞ with
     ρ fixed. The rows are random vectors of d entries ±1, and the label is one of these entries. Then the
-    least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise. The best
-    linear estimate of the label from xᵀw is least squares itself, with the error 1 − ρ. The best estimate of
-    any form has the error mmse(ρ/(1 − ρ)). For every ρ, this error is below the bound `ri-rademacher`,
-    although the learner is rotation invariant. Derived here; no earlier statement is known to us. Source:
-    theory/hadamard#random-signs.
+    least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise. Among
+    linear functions of xᵀw, the best estimate of the label is xᵀw itself, with the error 1 − ρ. Among all
+    functions of xᵀw, the best estimate has the error mmse(ρ/(1 − ρ)). For every ρ, this error is below the
+    bound `ri-rademacher`, although the learner is rotation invariant. Derived here; no earlier statement is
+    known to us. Source: theory/hadamard#random-signs.
     """
 
     title: ClassVar[str] = "limit"

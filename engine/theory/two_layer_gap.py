@@ -43,9 +43,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
             )
         n, d = matrix.shape()
         if not protocol.schedule().online or protocol.extent(n).last > d / 2 + 1:
-            return Finding(
-                False, "requires one pass over the first d/2 + 1 rows or fewer, example by example"
-            )
+            return Finding(False, "requires one pass over at most the first d/2 + 1 rows, example by example")
         finding = several_targets(experiment)
         if finding.holds and experiment.problem.label_values != "signs":
             return Finding(False, "requires features as targets, and these targets are not features")

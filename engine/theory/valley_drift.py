@@ -16,13 +16,13 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
     """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)): drift of a position v on the floor of a valley, after k noisy steps.
 
     The valley is the loss L = λ(v) u² of two weights u and v, with λ = 1 + v² and the floor u = 0. Each step
-    follows one example. Label noise of standard deviation σ keeps ⟨u²⟩ = ησ²/(1 − ηλ). So the mean gradient
-    along the floor is λ′(v)⟨u²⟩, and v moves to where the curvature is small. Wei and Schwab write the drift
-    as −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ. The
-    solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the constant c.
-    Lambert's function W solves this equation for v². Training starts at u = 0, so at first the measured drift
-    lags behind the line. The measure `layer-mean` is the mean over nets of each weight. For u, this mean is
-    0. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    follows one example. Label noise of standard deviation σ keeps the mean ⟨u²⟩ of u² at ησ²/(1 − ηλ). So the
+    mean gradient along the floor is λ′(v)⟨u²⟩, and v moves to where the curvature is small. Wei and Schwab
+    write the drift as −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the
+    Hessian 2λ. The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the
+    constant c. Lambert's function W solves this equation for v². Training starts at u = 0, so at first the
+    measured drift lags behind the line. The measure `layer-mean` is the mean over nets of each weight. For u,
+    this mean is 0. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"
@@ -45,7 +45,7 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
         if not problem.target_structure.is_zero or problem.labels != "soft" or problem.noise == 0:
             return Finding(False, "requires labels that are Gaussian noise only, as with the target zero")
         if not protocol.schedule().online or protocol.departure_from_k_rows(self.measure) is not None:
-            return Finding(False, "requires steps along single examples that are never seen again")
+            return Finding(False, "requires steps along single examples, each seen only once")
         return Finding(True, "every step follows the gradient of a new example with a noisy label")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -66,7 +66,7 @@ Rate = Annotated[
     Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
     Meta(
         title="rate η",
-        description="multiplies the gradient; best: the rate of 2⁻¹⁴, 2⁻¹³ … 4 with the least mean loss",
+        description="multiplies the gradient; best: the rate with the least mean loss among 2⁻¹⁴, 2⁻¹³, …, 4",
     ),
 ]
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the default of the rule")]
@@ -500,7 +500,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
     if architecture.structure().trains_weights:
         return None
     return (
-        f"{rule.kind} sets the initial weights and trains only the linear neuron; "
+        f"{rule.kind} sets the initial weights itself, so it trains only the linear neuron; "
         f"for {architecture.kind}, take `egu-pm` or `hypentropy`"
     )
 

@@ -26,7 +26,8 @@ class Automatic(Update, frozen=True):
             gt=0,
             le=LARGEST,
             title="loss scale c",
-            description="the rate is for c times the loss; 1/(2m): half the mean square error of m outputs",
+            description="factor of the loss from which the rate is computed; "
+            "with m outputs, 1/(2m) gives half the mean square error",
             extra=SELDOM,
         ),
     ] = 1.0
@@ -62,7 +63,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         bool,
         Meta(
             title="exact",
-            description="use the exact best rate with the penalty, not a closed form",
+            description="compute the best rate with the penalty by Newton's method, not by a closed formula",
             extra=SELDOM,
         ),
     ] = False

@@ -186,7 +186,9 @@ async def test_a_picture_that_no_results_have_is_refused_before_anything_runs() 
     app = app_of(editable({"title": "Wrong", "x": "k", "measure": "loss"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: "size varies along a curve" in str(app.laboratory.editable.error))
+        await until(
+            pilot, lambda: "a curve mixes several values of size" in str(app.laboratory.editable.error)
+        )
         assert app.laboratory.session is None
 
 

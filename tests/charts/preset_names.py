@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 from view_fields import curve_view
@@ -13,7 +14,7 @@ from engine.pictures.view import CurveView, LineView, View
 from engine.planning.run_plan import plan_run
 from engine.results.results import Results
 from engine.results.views import view
-from engine.spec import presets
+from engine.spec import documents, presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import Sweep
 from hadamard_tui.charts.plots.look import Look
@@ -23,9 +24,15 @@ from hadamard_tui.charts.series import Series
 NOTHING = np.empty(0)
 
 
+@cache
+def sweep_of(preset: str) -> Sweep:
+    """Sweep of a shipped preset. Reading all presets takes long, so each process reads them once."""
+    return documents.sweep_of(presets.document(preset))
+
+
 def series_of(preset: str) -> Iterator[list[Series]]:
     """Named series of every chart of a preset, without points."""
-    sweep = presets.sweep_of(preset, presets.document(preset))
+    sweep = sweep_of(preset)
     for picture in drawn(sweep.experiment):
         if picture.y is None:
             yield [series for series in view_series(Look(_named(sweep, picture))) if series.name]

@@ -19,6 +19,8 @@ from hadamard_tui.colours.contrast import faded, legible
 from hadamard_tui.colours.palette import SHADES, Palette
 from hadamard_tui.colours.themes import COLOUR_THEMES
 
+from .preset_names import sweep_of
+
 NOTICED = 0.02
 """Just noticeable distance in OKLab of two adjacent areas (CSS Color 4, 13.4)."""
 
@@ -97,7 +99,7 @@ def hue(colour: str) -> float:
 def shipped_pictures() -> Iterator[tuple[str, list[KindPlace]]]:
     """Curves of all pictures of all presets, except heat maps."""
     for preset_name in presets.names():
-        sweep = presets.sweep_of(preset_name, presets.document(preset_name))
+        sweep = sweep_of(preset_name)
         pictures = list(drawn(sweep.experiment)) or [of_run(sweep.experiment)]
         for number, picture in enumerate(pictures):
             if picture.y is None:

@@ -86,7 +86,7 @@ def test_a_claim_about_all_points_of_an_axis_is_verified(small: Path, call: Call
     file.write_text(SIZES)
     code, out, _ = call("verify", "sizes.toml")
     assert code == 0
-    assert "over 3 places the slope is" in " ".join(out.split())
+    assert "over 3 points the slope is" in " ".join(out.split())
     file.write_text(SIZES.replace("[0.8, 0.9]", "[0.9, 1.2]"))
     assert call("verify", "sizes.toml").code == 1
     code, out, _ = call("run", "sizes.toml", "--fresh")

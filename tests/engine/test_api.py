@@ -145,7 +145,7 @@ def test_changes_are_texts_and_belong_to_a_name() -> None:
     assert trace.experiment == engine.load("hadamard-128", *SMALL).experiment
     with pytest.raises(engine.BadInput, match="changes need the name of a preset"):
         engine.run(engine.load("hadamard-128", *SMALL), "run.seed=1")
-    with pytest.raises(engine.BadInput, match="a change is a text"):
+    with pytest.raises(engine.BadInput, match="a change must be a text"):
         engine.load("hadamard-128", {"run.seed": 1})  # type: ignore[arg-type]
 
 

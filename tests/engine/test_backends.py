@@ -337,14 +337,14 @@ def test_a_rule_that_replaces_the_step_of_another_says_anew_what_its_steps_are(r
 
 def test_a_backend_that_there_is_not_is_refused_with_the_reason():
     for path, words, reason in (
-        ("structured", {"learners": {"LLS": LLS}}, "a solver needs the instances, not only their structure"),
+        ("structured", {"learners": {"LLS": LLS}}, "a solver needs the instances, so a scaled identity"),
         ("structured", {"matrix": "gaussian"}, "the instances of gaussian"),
         (
             "structured",
             {"matrix": {"kind": "hadamard", "d": 12}, "learners": {"E": {"update": "egu"}}},
-            "distinguishes features",
+            "not rotation invariant",
         ),
-        ("one-by-one", {"learners": {"E": {"update": "egu"}}}, "distinguishes features"),
+        ("one-by-one", {"learners": {"E": {"update": "egu"}}}, "not rotation invariant"),
         ("one-by-one", {"learners": {"M": {"update": "momentum"}}}, "multiples of single examples"),
         ("one-by-one", {"learners": {"S": gd(0.01, kind="neuron")}}, "multiples of single examples"),
         ("one-by-one", {"protocol": "epochs"}, "single examples"),

@@ -118,14 +118,14 @@ def test_a_slope_may_be_linear_and_needs_two_places():
     assert outcome.stderr is None
     outcome = judged({"kind": "slope", "above": 0}, it=np.where(K == 3, 1.0, 0.0))
     assert not outcome.holds
-    assert "needs two usable points, but there are 1" in outcome.detail
+    assert "needs two x positions with x > 0 and y > 0, but the curve has 1" in outcome.detail
 
 
 def test_a_slope_goes_through_positive_places_only():
     values = np.where(K < 5, K**2, 0.0)
     outcome = judged({"kind": "slope", "equals": 2, "within": 1e-9}, it=values)
     assert outcome.holds
-    assert "over 4 places" in outcome.detail
+    assert "over 4 points" in outcome.detail
 
 
 @pytest.mark.parametrize("to", ["other", "ri-signed"])
@@ -267,7 +267,7 @@ def test_the_largest_gap_is_the_largest_ratio_of_neighbours():
         outcome = judged({"kind": "largest-gap", "at": 3, "share": share}, it=values)
         assert outcome.holds is expected
         assert outcome.measured == 0.8
-        assert "the median place of the largest gap is after k = 3" in outcome.detail
+        assert "in the median over replicas, the largest gap is after k = 3" in outcome.detail
     assert not judged({"kind": "largest-gap", "at": 4}, it=values[0]).holds
     exactly = np.array([3.0, 1, 0.5, 0, 0, 0, 0, 0, 0])
     assert judged({"kind": "largest-gap", "at": 2}, it=exactly).holds, "what ends in nothing"
@@ -382,7 +382,7 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         (
             {"kind": "value", "curve": "it", "at": "size", "above": 0},
             "claims[0]",
-            "the claim's numbers change along a curve",
+            "the claim's numbers vary along a curve",
         ),
         (
             {"kind": "value", "curve": "nobody", "at": 4, "above": 0},

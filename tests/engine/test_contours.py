@@ -137,12 +137,12 @@ def test_json_has_the_values_and_the_level(results):
 @pytest.mark.parametrize(
     ("claim", "holds", "words"),
     [
-        ({"at_value": 2}, True, "at 15 of 15 places; 100 % are needed"),
-        ({"at_value": 100, "share": 0.6}, True, "at 10 of 15 places"),
-        ({"at_value": 100}, False, "at 10 of 15 places"),
-        ({"at_value": 100, "falls": True}, False, "at 5 of 15 places"),
-        ({"at_value": 100, "falls": True, "share": 0.3}, True, "at 5 of 15 places"),
-        ({"at_value": 2, "curve": "tanh"}, False, "places"),
+        ({"at_value": 2}, True, "in 15 of 15 cells; 100 % are needed"),
+        ({"at_value": 100, "share": 0.6}, True, "in 10 of 15 cells"),
+        ({"at_value": 100}, False, "in 10 of 15 cells"),
+        ({"at_value": 100, "falls": True}, False, "in 5 of 15 cells"),
+        ({"at_value": 100, "falls": True, "share": 0.3}, True, "in 5 of 15 cells"),
+        ({"at_value": 2, "curve": "tanh"}, False, "of 20 cells"),
         ({"at_value": 2, "curve": None}, False, "tanh: "),
     ],
 )

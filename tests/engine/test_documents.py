@@ -102,7 +102,7 @@ def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     assert [sweep.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
     along = [{"x": "size", "measure": "loss", "at": {"eta": 0.1}}]
     claim |= {"at": 4, "above": "size"}
-    with pytest.raises(BadInput, match="the claim's numbers change along a curve"):
+    with pytest.raises(BadInput, match="the claim's numbers vary along a curve"):
         sweep_of(document(axes, pictures=along, claims=[claim]))
 
 

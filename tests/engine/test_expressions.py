@@ -220,7 +220,7 @@ def test_an_expression_means_what_a_paper_means(text, value):
         ("d.real", "'.' does not belong"),
         ("__import__(d)", "'__import__' is unknown"),
         ("'a'", '"\'" does not belong'),
-        ("1" * (LONGEST + 1), "at most 200 characters"),
+        ("1" * (LONGEST + 1), "longer than 200 characters"),
         ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "nested"),
         ("-" * (DEEPEST + 1) + "1", "nested"),
     ],
@@ -328,7 +328,7 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("problem.target.index=m", "problem.target.index", "a whole number or an expression of d, n"),
         ("problem.target=featur", "problem.target.kind", "did you mean feature?"),
         ("learners[0].update=gdd", "learners[0].update.kind", "did you mean gd?"),
-        ("problem.noise=" + "(" * 300, "problem.noise", "does not fit: an expression has at most"),
+        ("problem.noise=" + "(" * 300, "problem.noise", "does not fit: the expression is longer than"),
     ],
 )  # fmt: skip
 def test_a_bad_expression_is_refused_with_place_cause_and_remedy(override, place, reason):

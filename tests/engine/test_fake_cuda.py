@@ -37,7 +37,7 @@ def test_the_card_refuses_what_a_card_refuses():
 def test_every_learner_computes_on_a_card_what_it_does_on_the_processor(learner_name, problem):
     words = {
         "learners": {learner_name: GENTLE[learner_name]},
-        "d": 8,
+        "d": 4,
         "replicas": 2,
         "dtype": "float64",
         "seed": 1,

@@ -58,10 +58,10 @@ def test_along_one_axis_for_every_value_of_another():
 @pytest.mark.parametrize(
     ("picture", "mark", "right"),
     [
-        ({"x": "eta"}, {"x": "2*eta"}, "name no axes"),
-        ({"x": "eta", "y": "size"}, {"y": "size/2"}, "name no axes but eta"),
-        ({"x": "k", "y": "eta", "at": {"size": 4}}, {"y": "2/eta"}, "name no axes"),
-        ({"x": "eta", "curves": "size"}, {"x": "eta/2"}, "name no axes but size"),
+        ({"x": "eta"}, {"x": "2*eta"}, "they may not depend on axes"),
+        ({"x": "eta", "y": "size"}, {"y": "size/2"}, "they may depend only on eta"),
+        ({"x": "k", "y": "eta", "at": {"size": 4}}, {"y": "2/eta"}, "they may not depend on axes"),
+        ({"x": "eta", "curves": "size"}, {"x": "eta/2"}, "they may depend only on size"),
     ],
 )
 def test_one_that_would_be_at_several_places_is_refused(picture, mark, right):
@@ -73,5 +73,5 @@ def test_one_that_would_be_at_several_places_is_refused(picture, mark, right):
 
 def test_a_level_that_names_an_axis_is_refused():
     contours = [{"line": "ri-signed", "level": "eta"}]
-    with pytest.raises(BadInput, match=r"the picture at .* differs from the first one"):
+    with pytest.raises(BadInput, match=r"the picture at .* differs from that at the first sweep point"):
         marks({"x": "k", "y": "eta", "contours": contours}, {"x": 1}, RATES)

@@ -163,12 +163,17 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             "pictures[0].x",
             "the values of rule are words; add rule to `curves`, to get a curve for each value",
         ),
-        ([{"name": "eta", "values": [1, 2]}], {"x": "k"}, "pictures[0]", "eta varies along a curve"),
+        (
+            [{"name": "eta", "values": [1, 2]}],
+            {"x": "k"},
+            "pictures[0]",
+            "a curve mixes several values of eta",
+        ),
         (
             [{"name": "eta", "values": [1, 2]}, {"name": "size", "values": [4, 8]}],
             {"x": "k", "y": "eta"},
             "pictures[0]",
-            "size varies along a curve",
+            "a curve mixes several values of size",
         ),
         (
             [{"name": "eta", "values": [1, 2]}],
@@ -180,7 +185,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"first_below": "eta"}},
             "pictures[0]",
-            "the picture at eta = 2 differs from the first one, "
+            "the picture at eta = 2 differs from that at the first sweep point, "
             "but only the numbers in `marks` may depend on sweep axes",
         ),
     ],

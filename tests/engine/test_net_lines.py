@@ -156,7 +156,7 @@ def test_layer_correlation_is_that_of_loops_over_layers_and_units(activation):
 
 @pytest.mark.parametrize(("matrix", "architecture", "reason"), [
     ({"kind": "sphere", "n": 1}, {"kind": "dense", "widths": [4]}, "there is one row"),
-    ({"kind": "pair"}, {"kind": "layer-by-layer"}, "draws their signals independently"),
+    ({"kind": "pair"}, {"kind": "layer-by-layer"}, "draws signals for each separately"),
     ({"kind": "pair"}, {"kind": "neuron"}, "requires a fully connected net"),
 ])  # fmt: skip
 def test_the_recursion_of_correlations_says_what_it_needs(matrix, architecture, reason):

@@ -199,5 +199,5 @@ def test_a_loss_below_the_bound_of_an_invariant_rule_is_explained():
         point = LossBesideBound(32, loss, 0.01, 0.3, 0.5)
         return RuleJudgement("x", [], [symmetry], [], {"Hadamard rows": [point]}, {})
 
-    assert "but not at the rates whose losses are below the bound" in str(judged(1e-16, 0.3))
+    assert "but not at rates at which its loss is below the bound" in str(judged(1e-16, 0.3))
     assert judged(1e-16, 0.5).warning == judged(0.4, 0.3).warning == ""

@@ -499,7 +499,7 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     ]
     assert [curve_view.apart for curve_view in seen.curves] == [(0,), (1,), (2,)]
     assert [curve_view.name for curve_view in at_values(seen, (1,)).curves] == ["GD, size = 8"]
-    with pytest.raises(BadInput, match="varies along a curve"):
+    with pytest.raises(BadInput, match="a curve mixes several values of"):
         view(Picture(x="k", measure=LOSS), results)
 
 

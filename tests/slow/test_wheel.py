@@ -82,14 +82,14 @@ def test_a_fresh_installation_has_every_preset_runs_judges_draws_and_can_be_impo
     listing = "from engine.spec import presets; print(*presets.names())"
     assert run(tmp_path, python, "-c", listing).split() == presets.names()
     assert "**" not in run(tmp_path, program, "theory", "hadamard#bounds")
-    result = json.loads(run(tmp_path, program, "run", "hadamard-128", "--json"))
+    exports = ("--export", "chart.png", "--export", "curves.parquet")
+    result = json.loads(run(tmp_path, program, "run", "hadamard-128", "--json", *exports))
     assert result["claims"]
     assert all(claim["holds"] for claim in result["claims"])
     assert run(tmp_path, python, "-c", APP) == "GD\n"
     judged = json.loads(run(tmp_path, program, "judge", "AdamW", "--json"))
     verdicts = {symmetry["group"]: symmetry["verdict"] for symmetry in judged["symmetries"]}
     assert (verdicts["rotations"], verdicts["permutations"]) == ("not invariant", "invariant")
-    run(tmp_path, program, "run", "hadamard-128", "--export", "chart.png", "--export", "curves.parquet")
     assert (tmp_path / "chart.png").stat().st_size > 0
     assert (tmp_path / "curves.parquet").stat().st_size > 0
     figure = 'import hadamard_tui as ht; ht.run("hadamard-128").plot().figure.savefig("dive.svg")'

@@ -10,6 +10,8 @@ INTERVALS = 64
 """Number of intervals into which a coarse axis is divided, approximately.
 
 The values of theory lines are smooth functions, so a cubic between few grid points is close to the formula.
+A theory line is computed for the experiment of each sweep point, so it has no values between those points.
+A grid of its own would need an experiment, with its random numbers, for every point of that grid.
 """
 
 _PEN_UP = np.full((1, 2), np.nan)
