@@ -434,7 +434,7 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("For this set-up, no talk names a change that makes the theorem inapplicable.")
+            self.notify("No talk shows a change that makes the theorem of this set-up inapplicable.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} undoes this.")

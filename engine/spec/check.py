@@ -317,10 +317,12 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
         named = _names_in_expression(picture, key, where)
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
             fault = f"`read` reduces {over} to one number, so {key} cannot contain {over}"
-            raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
+            raise BadInput(f"{where}.{key}", f"{fault}; name another axis or index")
         for dimension in dimensions.indices:
             if dimension in named and dimension in picture.at:
-                raise BadInput(f"{where}.{key}", f"`at` already fixes {dimension}; name another dimension")
+                raise BadInput(
+                    f"{where}.{key}", f"`at` already fixes {dimension}; name another axis or index"
+                )
     remaining = [
         dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
     ]
@@ -511,7 +513,7 @@ def check(experiment: Experiment) -> None:
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
-            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} makes ±1; set labels = soft",
+            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} means ±1; set labels = soft",
         )
     loss = experiment.loss
     _check_loss(loss, problem)

@@ -23,9 +23,9 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
     Balls of a smaller radius have a smaller total volume than the unit ball.
 
     If n random points of the ball are covered instead of the whole ball, the bound is a little lower. Suppose
-    that K = 2^b balls around K of these points fill a share a of the volume. The probability that they
-    contain all other points is at most a^(n−K), and there are at most (en/K)^K choices of centres. The line
-    is a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³. Source: Cohen et al. 2021;
+    that K = 2^b balls around K of these points fill a share a of the volume. Then the balls contain all other
+    points with probability at most a^(n−K), and there are at most (en/K)^K choices of centres. The line is
+    a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³. Source: Cohen et al. 2021;
     theory/kernels-and-entropy#entropy.
     """
 

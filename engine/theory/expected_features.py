@@ -15,10 +15,11 @@ from engine.theory import At, Floats, Line, LineStructure
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
     """E x_i, the mean of feature i: the stationary probability that a walk on a ring is at site i.
 
-    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². Steps have
-    length 1 in the first half of the ring, and length 2 in the second half. On a large ring, the walk spends
-    4/5 of its time in the first half. On d sites, where d is a multiple of four, this share is 4d/(5d + 4).
-    Source: theory/noise-of-sgd#valleys.
+    Feature i of an instance is 1 if the walk is at site i, and 0 otherwise. If the step length σ depends on
+    the site, the stationary probability of a site is proportional to 1/σ². Steps have length 1 in the first
+    half of the ring, and length 2 in the second half. On a large ring, the walk spends 4/5 of its time in the
+    first half. On d sites, where d is a multiple of four, this share is 4d/(5d + 4). Source:
+    theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "stationary distribution"

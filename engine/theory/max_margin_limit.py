@@ -12,9 +12,10 @@ from engine.theory.ri_bayes import OfSolver
 class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """arccos(R)/π: the error of the hard-margin support vector machine, about 0.5005/α for large α.
 
-    R is the cosine of the angle between the learned weights and the target. R minimises g(κ, R) = √α √E(κ −
-    R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is chosen so that this minimum is 0. Here z and z′
-    are standard normal, and α = k/(d − 1). Source: theory/symmetry#half-spaces.
+    R is the cosine of the angle between the learned weights and the target. Let κ be the margin, z and z′
+    standard normal, and α = k/(d − 1). R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²),
+    and κ is chosen so that the minimum is 0. Here (·)₊ is the positive part. Source:
+    theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"

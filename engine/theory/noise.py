@@ -29,10 +29,11 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     for labels without noise, as in `ri-gaussian`. The argument with a uniform w* is from NOISE25; this curve
     and its proof are derived here. Source: NOISE25; Gill, Levit 1995; theory/hadamard#bounds.
 
-    Proof: let w = w* be uniform on the sphere, ŵ the learner's weights, and e_i the unit vectors. Let ξ_i =
-    ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i. Partial integration over the sphere along the fields e_i − w_i
-    w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1. It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the
-    Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
+    Proof: let w = w* be uniform on the sphere, ŵ the learner's weights, and e_i the unit vectors. The k
+    instances seen are the rows of X, and y are their labels. Let ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1)
+    w_i. Partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1.
+    It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖²
+    Σ_i E ξ_i².
     """
 
     title: ClassVar[str] = "bound with label noise"

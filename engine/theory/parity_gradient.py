@@ -42,7 +42,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
                 False, f"requires one product of bits as the target, and the target is {problem.target.kind}"
             )
         if problem.labels == "bernoulli" or problem.noise > 0:
-            return Finding(False, "requires labels without noise, and here they have some")
+            return Finding(False, "requires labels without noise, and these labels are noisy")
         return Finding(True, "the rows are all vectors of ±1, and the target is a product of some bits")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

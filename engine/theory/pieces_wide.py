@@ -17,8 +17,8 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     """E pieces = N + 1 + o(N): mean number of linear pieces on ℝ for N hidden units, as layers grow wide.
 
     The net has a scalar input, ReLU units with biases, and random weights in the scaling of He et al., C_w =
-    2. Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but it is
-    far from a random start. Source: Kogan, Jananthan, Kepner 2025;
+    2. For the same N, depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L
+    units, but it is far from a random start. Source: Kogan, Jananthan, Kepner 2025;
     theory/regions-and-random-matrices#regions.
     """
 

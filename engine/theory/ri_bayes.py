@@ -37,7 +37,9 @@ class HalfSpace(Line, frozen=True):
             return repeated
         if problem.labels != "sign" or problem.noise > 0:
             labels = "noisy" if problem.noise > 0 else problem.labels
-            return Finding(False, f"requires labels that are signs without noise, and they are {labels}")
+            return Finding(
+                False, f"requires labels that are signs without noise, and these labels are {labels}"
+            )
         if not problem.target_structure.unit:
             return Finding(False, f"requires a unit vector as the target, not {problem.target.kind}")
         if problem.matrix.shape()[1] < 2:
@@ -71,13 +73,13 @@ class OfSolver(HalfSpace, frozen=True):
 class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
     """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the Bayes error for an unknown direction.
 
-    φ and Φ are the density and the distribution function of N(0, 1), and Dξ is the integral over ξ ~ N(0, 1).
-    Labels are the signs of xᵀw*, and w* is the unknown direction. A rotation-invariant learner has the same
-    expected error for every w*, and therefore for w* drawn uniformly from the sphere. So the learner's error
-    is at least the Bayes risk for this prior, at any d. The line is the limit of this risk as d, k → ∞ with α
-    = k/(d − 1) fixed. For large α, it is about 0.4417/α: an error of ε takes 0.44 d/ε examples. At a small d,
-    the risk may be slightly below the line. Source: Györgyi, Tishby 1990; Barbier et al. 2019;
-    theory/symmetry#half-spaces.
+    The second equation determines q. φ and Φ are the density and the distribution function of N(0, 1), and Dξ
+    is the integral over ξ ~ N(0, 1). Labels are the signs of xᵀw*, and w* is the unknown direction. A
+    rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn uniformly
+    from the sphere. So the learner's error is at least the Bayes risk for this prior, at any d. The line is
+    the limit of this risk as d, k → ∞ with α = k/(d − 1) fixed. For large α, it is about 0.4417/α: an error
+    of ε takes 0.44 d/ε examples. At a small d, the risk may be slightly below the line. Source: Györgyi,
+    Tishby 1990; Barbier et al. 2019; theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "rotation-invariant Bayes error"

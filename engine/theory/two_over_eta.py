@@ -13,11 +13,11 @@ from engine.theory import At, Floats, Line, LineStructure, descends
 
 
 class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
-    """2/η: the sharpness above which full-batch gradient descent diverges, and near which nets stay.
+    """2/η: the sharpness above which gradient descent diverges on a quadratic, and near which nets stay.
 
-    On a quadratic of curvature S, steps are stable if ηS < 2, or if ηS < 2(1 + μ) with heavy-ball momentum.
-    During training, the sharpness of nets rises to 2/η and stays near this value while the loss still falls.
-    Source: CKL21; theory/curvature#edge-of-stability.
+    On a quadratic of curvature S, full-batch steps are stable if ηS < 2, or if ηS < 2(1 + μ) with heavy-ball
+    momentum. During training, the sharpness of nets rises to 2/η and stays near this value while the loss
+    still falls. Source: CKL21; theory/curvature#edge-of-stability.
     """
 
     title: ClassVar[str] = "stability threshold"

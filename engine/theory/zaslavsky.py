@@ -17,8 +17,8 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     """1 + n + n(n − 1)/2: number of cells into which n lines in general position cut a plane.
 
     The number equals Σ_{i ≤ 2} C(n, i). The n units of a net with one hidden layer and biases (C_b > 0)
-    switch along such lines. At a random start, they are in general position with probability 1. Source:
-    Zaslavsky 1975; theory/regions-and-random-matrices#regions.
+    switch along such lines. At a random start, these lines are in general position with probability 1.
+    Source: Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "Zaslavsky count"

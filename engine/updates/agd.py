@@ -63,7 +63,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         bool,
         Meta(
             title="exact",
-            description="use the exact best rate with the penalty, not a closed form",
+            description="compute the best rate with the penalty by Newton's method, not by a closed formula",
             extra=SELDOM,
         ),
     ] = False

@@ -21,10 +21,10 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     gradient entry is divided by its own size, as in RMSProp without memory. The rule differs from steepest
     descent in ‖·‖∞ only in the length of its steps, so it prefers solutions with a small ‖w‖∞. With
     `steepest`, the step is that of steepest descent, η mean|g_i| sign(g). The mean is over the entries of all
-    layers, so the step shrinks with the gradient. With `shared`, each unit of the first layer divides its
-    gradient by r, the root mean square of the gradient's entries. With both `shared` and `steepest`,
-    mean|g_i| uses r in place of |g_i| for all entries of the first layer. Source: Bernstein et al. 2018;
-    GLSS18a; theory/symmetry#modern-optimizers, theory/implicit-bias#optimisation-geometry.
+    layers, so the step shrinks with the gradient. With `shared`, the step of a first-layer unit is η g/r in
+    place of η sign(g). Here r is the root mean square of the unit's gradient entries. With both `shared` and
+    `steepest`, the mean contains r in place of |g_i| for all entries of the first layer. Source: Bernstein et
+    al. 2018; GLSS18a; theory/symmetry#modern-optimizers, theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.001953125

@@ -30,12 +30,11 @@ class SOAP(Update, frozen=True, tag="soap"):
     eigenvectors that rounding makes inaccurate.
 
     `refresh` selects the variant in the authors' released code. In this variant, the first gradient moves no
-    weights, and steps use the eigenbasis of the previous step. After every `refresh` steps, a QR
-    decomposition of L Q_L and of R Q_R updates the basis. In a basis of earlier gradients, some eigenvectors
-    belong to the eigenvalue 0 and are arbitrary. Present gradients may have components along these
-    eigenvectors, so steps may depend on an arbitrary choice. SOAP of pytorch-optimizer is this variant, with
-    ε outside the square root and basis updates in float32. Source: Vyas et al. 2025;
-    theory/symmetry#modern-optimizers.
+    weights, and a step uses Q_L and Q_R of the previous step. After every `refresh` steps, QR decompositions
+    of L Q_L and R Q_R update Q_L and Q_R. Eigenvectors of L and R for the eigenvalue 0 are arbitrary. A later
+    gradient may have components along them, so steps may depend on an arbitrary choice. SOAP of
+    pytorch-optimizer is this variant, with ε outside the square root and basis updates in float32. Source:
+    Vyas et al. 2025; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.01
@@ -44,7 +43,7 @@ class SOAP(Update, frozen=True, tag="soap"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to V̂ inside the square root")] = 1e-8
     refresh: Annotated[
         Count | None,
-        Meta(title="refresh", description="steps between two refreshes of the bases; none: exact bases"),
+        Meta(title="refresh", description="steps between updates of the bases; none: exact at every step"),
     ] = None
 
     def structure(self) -> UpdateStructure:
@@ -134,7 +133,9 @@ class SOAP(Update, frozen=True, tag="soap"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.refresh is not None:
-            reason = "later gradients may have components along eigenvectors that were arbitrary at first"
+            reason = (
+                "gradients may have components along eigenvectors for the eigenvalue 0, which are arbitrary"
+            )
             return Verdict(False, reason, undecided=True)
         return Verdict(True, "eigenvectors rotate with the instances, and their signs do not affect the step")
 

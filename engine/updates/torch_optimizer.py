@@ -65,12 +65,13 @@ Option = bool | int | float | str | tuple[float, ...]
 class Torch(Update, frozen=True, tag="torch"):
     """An optimizer of torch, selected by the name of its class, such as SGD, AdamW or Muon.
 
-    `options` are the keyword arguments of the class, except for the rate. The rate is `lr`; its default is
-    the same for all classes. The optimizer receives parameters in the shapes of torch layers: weights h × d
-    and biases h, for h outputs and d inputs. The program trains several nets side by side, such as replicas.
-    If the optimizer is element-wise, one object moves all nets of equal rates. Otherwise, each net has a
-    separate object, and random numbers are the same for all nets. Optimizers that move only matrices, such as
-    Muon, do not change biases. Source: the documentation of torch.optim, and of pytorch-optimizer.
+    `options` are the keyword arguments of the class, except for the rate. The rate is the field `lr`, whose
+    default replaces that of the class. The optimizer receives parameters in the shapes of torch layers:
+    weights h × d and biases h, for h outputs and d inputs. Several nets train side by side, such as replicas.
+    If the step of an entry depends only on the gradients of that entry, nets of equal rates share one
+    optimizer. Otherwise, each net has a separate optimizer, and all of these draw the same random numbers.
+    Optimizers that move only matrices, such as Muon, do not change biases. Source: the documentation of
+    torch.optim, and of pytorch-optimizer.
     """
 
     name: Annotated[

@@ -99,7 +99,7 @@ def value_scale(z: np.ndarray, log: bool) -> ValueScale:
         reasons.append(f"{infinite} infinite")
     if log and finite.size and not positive.size:
         log = False
-        reasons.append("linear, because no value is above 0")
+        reasons.append("linear scale, because no value is above 0")
     elif log and (lost := finite.size - positive.size):
         reasons.append(f"{lost} not above 0")
     return ValueScale(_axis_limits(positive if log else finite, log), log, ", ".join(reasons))

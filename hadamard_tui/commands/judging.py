@@ -160,7 +160,9 @@ def judge_by_former_name(
 
 @command("bench")
 def bench_machine(
-    quick: Annotated[bool, flag("--quick", help="Run only the short jobs, which take seconds.")] = False,
+    quick: Annotated[
+        bool, flag("--quick", help="Run only the short benchmarks, which take seconds.")
+    ] = False,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> None:
     """Time the engine on this machine, and compare it with the reference machine.

@@ -54,7 +54,7 @@ def load(
         are_own = any(setting.lstrip().startswith("claims") for setting in settings or ())
         if not settings or are_own or "claims[" not in error.where:
             raise
-        remedy = "claims may need the unchanged settings of a preset; --set 'claims=[]' drops all claims"
+        remedy = "this claim may not fit the settings of --set; --set 'claims=[]' drops all claims"
         raise BadInput(error.where, f"{error.fault}; {remedy}") from error
 
 

@@ -73,8 +73,8 @@ def new_part(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="update, architecture, solver, loss, matrix, target, measure, protocol, panel, or line for "
-            "a theory line.",
+            help="update, architecture, solver, loss, matrix, target, measure, protocol, panel, or line "
+            "(a theory line).",
         ),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write, such as my_rule.py.")],

@@ -151,7 +151,8 @@ def run_headless(
 @command("share")
 def share_page(
     preset: Annotated[
-        str, typer.Argument(metavar="PRESET|FILE|PATH", help=f"{RUNS} Or a guided path or talk.")
+        str,
+        typer.Argument(metavar="PRESET|FILE|PATH", help=f"{RUNS} Also a guided path or talk."),
     ],
     out: Annotated[
         Path | None,
@@ -189,7 +190,10 @@ def share_page(
 
     if (stops := stops_of(preset)) is not None:
         if settings:
-            raise BadInput("--set", "the set-ups of a path are fixed; to change a set-up, share its preset")
+            raise BadInput(
+                "--set",
+                "the set-ups of a path are fixed; to share a changed set-up, name its preset",
+            )
         from hadamard_tui.headless.pages import shared_path
 
         devices, device = devices_at(place, device)

@@ -173,6 +173,6 @@ def _further_lines(member: type[Part]) -> list[str | Text]:
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
-        return [f"Expensive: each value needs {cost}. Of many evaluation points, only some have a value."]
+        return [f"Expensive: each value needs {cost}. In long runs, only some points have a value."]
     line: Any = member
     return [head(statement(line()))] if hasattr(member, "formula") else []

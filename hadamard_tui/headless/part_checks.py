@@ -140,7 +140,9 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
     yield Check(
         "defaults",
         is_equal,
-        "the part equals a copy that was written and read" if is_equal else f"a copy differs: {written}",
+        "the part equals a copy that is made from its fields"
+        if is_equal
+        else f"a copy made from the fields differs: {written}",
     )
     yield from _guarded_check("twin", lambda: _check_naive_twin(family, part, twin))
     yield from _checks_of_runs(family, part)
@@ -230,7 +232,7 @@ def _small_experiment(family: str, part: Raw) -> Raw:
 
     Raises: BadInput if the part accepts none of them.
     """
-    refusal = BadInput("", "no problem for the check is listed")
+    refusal = BadInput("", "no problem was tried")
     for problem in PROBLEMS:
         raw = _experiment_document(family, part, problem)
         try:
@@ -397,7 +399,9 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
     """
     sides = SIDES.get(line.structure().direction)
     if sides is None:
-        words = f"theory lines of the direction {line.structure().direction} do not limit a single run"
+        words = (
+            f"a theory line of the direction {line.structure().direction} is no bound on the losses of a run"
+        )
         return Check("measurement", None, words)
     picture = {"x": "k", "measure": line.measure}
     experiment, trace = _experiment_and_trace(
@@ -426,18 +430,20 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
 
 def _check_naive_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
     if family not in TWINS:
-        return Check("twin", None, f"parts of the family {family} are not compared with a simple function")
+        return Check("twin", None, f"parts of the family {family} cannot be compared with a naive version")
     if twin is None:
         name = f"naive_{part.kind.replace('-', '_')}"
         return Check(
-            "twin", None, f"to compare the part with a simple function, define {name}{TWINS[family]}"
+            "twin",
+            None,
+            f"to compare the part with a naive version, define the function {name}{TWINS[family]}",
         )
     ours, naive = _PAIRS[family](part, twin)
     deviation = _relative_deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
     return Check(
         "twin",
         deviation < NEAR,
-        f"the part and the simple function {twin.__name__} differ by {deviation:.1g}",
+        f"the part and its naive version {twin.__name__} differ by {deviation:.1g}",
     )
 
 

@@ -113,8 +113,8 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
-            words = f"computed {backend.words} ({backend.name}): {names}; --path dense uses the matrix itself"
-            yield Text(words, "dim")
+            words = f"computed {backend.words} ({backend.name}): {names}"
+            yield Text(f"{words}; --path dense uses the matrix of instances", "dim")
     if names := ", ".join(learner.name for learner in experiment.learners if learner.is_net_by_net):
         yield Text(f"trained by a separate optimizer for each net: {names}", "dim")
     for curve in trace.curves:
@@ -255,16 +255,14 @@ def _divergence_phrase(curve: Curve, clock: str) -> str:
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
-    extent = (
-        f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
-    )
+    extent = f"in {curve.diverged} of {curve.replicas} replicas, first at {clock} = {curve.diverged_at:g}"
     means = "" if curve.diverged == curve.replicas else "; later means exclude these replicas"
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
 def _unused_options(bounds: bool, notes: bool) -> Iterator[Text]:
     options = {
-        "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
+        "--bounds lists, for each theory line, the learners that it applies to, and the reason": not bounds,
         "--notes shows how the run was computed": not notes,
     }
     if any(options.values()):

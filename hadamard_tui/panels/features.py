@@ -33,7 +33,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     z = np.array([_weights_at(curve, context.place, features) for curve in curves])
     lacking = [curve for curve in curves if curve.uncached_weight_bytes]
     if not len(z) or np.isnan(z).all():
-        return nothing(uncached(lacking[0]) if lacking else "No learner has weights of features yet.")
+        return nothing(uncached(lacking[0]) if lacking else "No learner has a weight per feature yet.")
     view = context.loss.view
     names = tuple(f"{letter_of(view.curve(curve.name))} {curve.name}".strip() for curve in curves)
     at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
@@ -46,7 +46,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         y_label="weights of",
         z_label="weight",
         title=f"Weights of every learner, {context.trace.x_label} = {at:g}",
-        missing="not linear in the instance" + (", or weights are not cached" if lacking else ""),
+        missing="not linear in the instance" + (", or weights not in the cache" if lacking else ""),
         y_names=names,
         z_limits=weight_limits(z),
         y_down=True,

@@ -32,7 +32,7 @@ def lacks(experiment: Experiment) -> Lack | None:
         n, d = experiment.n, experiment.d
     except BadInput as error:
         return Lack(str(error))
-    size = f"{n} × {d} instances are too many for this panel, which computes at most"
+    size = f"The matrix of {n} × {d} entries is too large for this panel, which computes at most"
     return Lack(f"{size} {MOST_ENTRIES} entries.")
 
 

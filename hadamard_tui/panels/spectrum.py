@@ -49,7 +49,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 def no_spectrum(curve: Curve) -> str:
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
-    return f"The singular values of {curve.name} are computed at its first evaluation point."
+    return f"{curve.name} has no singular values before its first evaluation point."
 
 
 def show(context: PanelContext) -> Plot | Text:

@@ -65,11 +65,11 @@ def theorem(context: PanelContext) -> Text:
     finding = bound.on_learners[learner_name]
     why = finding.reason.removeprefix(f"{learner_name} is ")
     applies = "applies" if finding.holds else "does not apply"
-    beat = "" if finding.holds else f", so {learner_name} may beat this bound"
+    beat = "" if finding.holds else f" So {learner_name} may beat this bound."
     says = f"\n{meaning(bound.kind)}\n"
     condition = (
-        f"The bound holds here: {bound.on_problem.reason}. "
-        f"The bound {applies} to {learner_name}{beat}: {why}.\n"
+        f"The problem meets the conditions of the bound: {bound.on_problem.reason}. "
+        f"The bound {applies} to {learner_name}: {why}.{beat}\n"
     )
     return head(bound.statement).append(f"{says}{condition}")
 

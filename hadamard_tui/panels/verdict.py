@@ -83,8 +83,8 @@ def _distance_from_bound(context: PanelContext, curve: CurveView, bound: LineVie
 
 PANEL = Panel(
     "invariance",
-    "whether each learner is rotation invariant, that is, predicts the same if all instances are rotated: "
-    "by structure and by measurement, and which bounds apply",
+    "whether each learner predicts the same if all instances are rotated, by structure and by measurement, "
+    "and which bounds apply to it",
     show,
     place=30,
 )

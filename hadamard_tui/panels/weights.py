@@ -67,8 +67,8 @@ def show(context: PanelContext) -> Plot | Text:
 
 def uncached(curve: Curve) -> str:
     size = curve.uncached_weight_bytes / (1 << 20)
-    reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
-    return f"{reason} To see weights, run with other seeds."
+    reason = f"This run is from the cache, without the weights of {curve.name}, which take {size:.0f} MB."
+    return f"{reason} To see weights, run other seeds, which are computed anew."
 
 
 def _selected_learner(context: PanelContext) -> Learner:

@@ -130,5 +130,7 @@ class Follower:
             self._said_missing |= missing
             kinds = ", ".join(sorted(missing))
             self._notify(
-                Silent(f"Version {run.version} wrote this run; unknown data are not shown ({kinds.strip()}).")
+                Silent(
+                    f"Version {run.version} wrote this run. This version does not show its {kinds.strip()}."
+                )
             )

@@ -102,7 +102,7 @@ class DiagnosisPage(Framed[None]):
             with Horizontal():
                 yield Small("start", tooltip="Fit all learners on all splits", id="start")
                 yield Small("stop", tooltip="Stop the diagnosis, and discard its results", id="stop")
-                yield compact(Checkbox("only L1, L2, trees and RBF, which decide", id="quick"))
+                yield compact(Checkbox("only L1, L2, trees and RBF", id="quick"))
             yield Static("", id="status", markup=False)
             yield Words(id="answer")
 

@@ -89,7 +89,7 @@ class Guide:
     async def break_stop(self) -> None:
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify(
-                "For this preset, the talk names no change that makes the theorem inapplicable."
+                "The talk shows no change that makes the theorem of this preset inapplicable."
             )
             return
         self._is_broken = True

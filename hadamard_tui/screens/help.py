@@ -62,8 +62,8 @@ def questions() -> tuple[tuple[str, str], ...]:
         (
             "What are the dashed lines?",
             "They are theory lines. A lower bound applies to some learners: on average, their loss cannot "
-            "stay below this bound. The curves of these learners have long dashes, and they cannot stay in "
-            "the shaded region. Curves of other learners can. Dotted lines are conjectures. "
+            "stay below this bound. The curves of these learners have long dashes and cannot stay in the "
+            "shaded region. Curves of other learners can stay there. Dotted lines are conjectures. "
             "In the table, a bound in parentheses does not apply to the learner, whose loss may be lower. "
             "The ratio is loss / bound.",
         ),
@@ -148,7 +148,7 @@ WHAT = (
 )
 
 
-WALK = "Or follow a guided path: predict each result, run it, and read why it is so"
+WALK = "Or follow a guided path: predict each result, run the preset, and read why it is so"
 
 
 class Welcome(Framed[str | None]):

@@ -231,7 +231,7 @@ class RunComparison(RunControl):
 
     def action_delete_run(self) -> None:
         if self.runs.finished and not self.query_one(RunList).has_focus_within:
-            self.notify(f"Runs are deleted in their list; {key('runs')} opens it.")
+            self.notify(f"Runs are deleted in the list of runs; {key('runs')} opens the list.")
         elif (run := self._chosen_run) is not None:
             store, stored = self._store_and_entry(run)
             if store is not None and stored is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-NOTICE = "Every viewer has a separate engine on the serving machine; closing the page ends it."
+NOTICE = "Every viewer has a separate engine on the serving machine; the engine ends when the page is closed."
 
 
 def served() -> bool:

@@ -146,7 +146,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 KINDS = {
     "axes": ItemKind("axis", "runs the experiment once for each value of a field", axis_line, axis_form),
     "pictures": ItemKind(
-        "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
+        "picture", "draws a measure against examples, steps or a sweep axis", picture_line, picture_form
     ),
     "claims": ItemKind(
         "claim", "states what the curves do, and every run checks the statement", claim_line, claim_form

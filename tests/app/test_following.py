@@ -165,7 +165,7 @@ def test_what_only_another_version_can_show_is_named_at_once(tmp_path):
     session = following(path, heard)
     until(lambda: session.outcomes is not None)
     (event,) = (event for event in heard if isinstance(event, Silent))
-    assert event.why == f"Version {__version__} wrote this run; unknown data are not shown (soul)."
+    assert event.why == f"Version {__version__} wrote this run. This version does not show its soul."
     assert [type(event) for event in heard].index(Silent) < [type(event) for event in heard].index(Finished)
 
 

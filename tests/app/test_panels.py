@@ -469,7 +469,8 @@ def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
     text = words(story.show(context))
     assert experiment.title in text
     assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
-    assert "does not apply to EGU, so EGU may beat this bound" in text
+    assert "The bound does not apply to EGU: " in text
+    assert "So EGU may beat this bound." in text
     assert words(claims.show(context)).count("not measured yet") == len(experiment.claims)
     assert claims.tally(context) == ""
     judged = replace(context, predictions=PanelPredictions(outcomes=judge(of_one(experiment, trace))))
@@ -819,7 +820,7 @@ def from_a_cache(
 def test_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     context = from_a_cache(tmp_path, monkeypatch, 0)
     for panel in (weights_panel, features):
-        assert "the cache, which has no weights of GD" in words(panel.show(context))
+        assert "the cache, without the weights of GD" in words(panel.show(context))
         assert "other seeds" in words(panel.show(context))
 
 
@@ -828,7 +829,7 @@ def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, mo
     context = from_a_cache(tmp_path, monkeypatch, 17 * 16 * 4, rates)
     shown = heat(features.show(context))
     assert np.isnan(shown.z).any(1).tolist() == [True, True, *[False] * (len(shown.z) - 2)]
-    assert "weights are not cached" in read_cell(shown, 3, 0).text
+    assert "weights not in the cache" in read_cell(shown, 3, 0).text
 
 
 @pytest.mark.slow

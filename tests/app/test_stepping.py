@@ -132,7 +132,8 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
         await until(
             pilot,
             lambda: (
-                chart.shown[1] is not None and chart.shown[1].y_label.endswith("minus its value with d = 16")
+                chart.shown[1] is not None
+                and chart.shown[1].y_label.endswith("minus its value in the run d = 16")
             ),
         )
         assert chart.shown[1] is not None

@@ -157,7 +157,7 @@ def test_what_the_scale_cannot_show_truly_is_said():
     assert value_scale(np.array([1.0, math.inf, math.nan, 2.0]), False).hidden == "1 infinite"
     assert value_scale(np.array([0.0, -1.0, 2.0, 3.0]), True).hidden == "2 not above 0"
     negative = value_scale(np.array([-1.0, -2.0]), True)
-    assert (negative.log, negative.hidden) == (False, "linear, because no value is above 0")
+    assert (negative.log, negative.hidden) == (False, "linear scale, because no value is above 0")
     assert "1 infinite" in "".join(lines(compose(heat([[1.0, math.inf]]), 80, 24, COLOURS).cells))
 
 

@@ -41,7 +41,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert re.search(r"average square loss is 0.5 for GD and \S+ for EGU", " ".join(out.split()))
     assert re.search(r"✓ holds +After half the examples", out)
     assert "does not apply  " not in out
-    assert "--bounds lists the theory lines that apply here" in out
+    assert "--bounds lists, for each theory line, the learners" in out
     reasons = call("run", "small.toml", "--bounds").out
     assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
     assert re.search(r"does not apply +EGU is not rotation invariant", reasons)
@@ -249,7 +249,7 @@ def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, cal
     settings = (*gaussian, "learners.GD.update.lr=0.1", "claims=[]")
     code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 1
-    sentence = re.search(r"✗ GD diverged in (\d+) of 20 replicas, in the first at k =\s+(\d+)", out)
+    sentence = re.search(r"✗ GD diverged in (\d+) of 20 replicas, first at k =\s+(\d+)", out)
     assert sentence, out
     assert 0 < int(sentence.group(1)) < 20
     assert "means exclude these replicas" in " ".join(out.split())
@@ -331,7 +331,7 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
 
 def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
     learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
-    told = f"{learners}; --path dense uses the matrix itself"
+    told = f"{learners}; --path dense uses the matrix of instances"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
     assert "in place of the matrix" not in call("run", "small.toml", "--notes", "--path", "dense").out
 

@@ -497,9 +497,9 @@ HOLDS_NOT = [
     ("parity-gradient", {**CUBE, "noise": 0.3}, "labels without noise"),
     ("parity-gradient", {**CUBE, "labels": "bernoulli"}, "labels without noise"),
     ("ri-bayes", {"labels": "sign"}, "the matrix is hadamard"),
-    ("ri-bayes", {"matrix": "gaussian"}, "they are soft"),
-    ("ri-bayes", {**HALF_SPACE, "noise": 0.1}, "they are noisy"),
-    ("ri-bayes", {**HALF_SPACE, "labels": "bernoulli"}, "they are bernoulli"),
+    ("ri-bayes", {"matrix": "gaussian"}, "these labels are soft"),
+    ("ri-bayes", {**HALF_SPACE, "noise": 0.1}, "these labels are noisy"),
+    ("ri-bayes", {**HALF_SPACE, "labels": "bernoulli"}, "these labels are bernoulli"),
     ("ri-bayes", {**HALF_SPACE, "target": "constant"}, "not constant"),
     ("hebb-limit", {"matrix": {"kind": "gaussian", "repeat": 1}, "labels": "sign"}, "the matrix is gaussian"),
     *(

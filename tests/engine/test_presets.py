@@ -64,11 +64,14 @@ def test_a_preset_runs_and_its_claims_hold(preset_name):
 planned = cache(lambda name: sweep_of(presets.document(name)))
 """All points of a preset."""
 
+loaded = cache(presets.load)
+"""The first point of a preset."""
+
 
 @looped("name", NAMES)
 @pytest.mark.slow
 def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
-    described = presets.load(name)
+    described = loaded(name)
     for text in (described.title, described.story):
         assert len(text.split()) >= 2
     assert len(described.source.split()) >= 2 or [*theory_pages.cited(described.source)]
@@ -99,7 +102,7 @@ def test_every_claim_of_the_page_of_statements_is_one_of_its_preset():
     headings = tables.count("| statement | source | preset | claim |\n|---|---|---|---|\n")
     assert len(STATEMENTS) + 2 * headings == len(re.findall(r"^\|", tables, re.MULTILINE))
     for name, text in STATEMENTS:
-        assert text in [claim.text for claim in presets.load(name).claims], f"{name}: {text}"
+        assert text in [claim.text for claim in loaded(name).claims], f"{name}: {text}"
 
 
 def test_every_preset_is_on_the_page_of_statements():
@@ -112,7 +115,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
     lines = catalogue.defaults("theory")
     shapes = {line.kind for line in lines if line.structure().direction == "shape"}
     for name in NAMES:
-        described = presets.load(name)
+        described = loaded(name)
         used["matrices"].add(described.problem.matrix.kind)
         used["targets"].add(described.problem.target.kind)
         used["protocols"].add(described.protocol.kind)

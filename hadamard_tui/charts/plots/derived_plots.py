@@ -42,7 +42,7 @@ def difference(look: Look) -> Plot:
         view,
         axes=replace(
             view.axes,
-            y_label=f"{view.axes.y_label} minus its value with {pinned.name}",
+            y_label=f"{view.axes.y_label} minus its value in the run {pinned.name}",
             y_log=False,
             marks=(),
         ),
