@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class AtInit(Protocol, frozen=True, tag="at-init"):
     """No training steps: all measures are taken once, at the start. Solvers are fitted to all n rows.
 
-    The training loss is the loss over all rows. Learners need no update rule. Bounds use k = n, because
-    solvers know all n examples. Source: theory/wide-nets#conventions-of-the-lectures,
-    theory/wide-nets#criticality.
+    The training loss is the loss over all rows. Learners need no update rule. Bounds count all n rows as seen
+    examples, k = n. Source: theory/wide-nets#conventions-of-the-lectures, theory/wide-nets#criticality.
     """
 
     clock: ClassVar[str] = "step"

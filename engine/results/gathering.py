@@ -354,7 +354,7 @@ def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
         return f"this line is about the {statement.measure}, but the picture shows the {picture.measure.name}"
     if statement.running not in (None, picture.running):
         running = statement.running
-        return f"this line is about the {running} of all evaluation points so far; set running = {running}"
+        return f"this line is about the {running} over all evaluation points so far; set running = {running}"
     if (
         picture.lines is None
         and statement.direction == "asymptotic"

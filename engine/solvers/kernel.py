@@ -59,7 +59,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     arccos u))/π.
 
     The Cholesky factor L of K + λI grows by one row per example, in float64. For each of the n rows x of the
-    data, the vector L⁻¹k(x) is stored, where k(x) holds K(x_j, x) for all examples x_j so far. Each example
+    data, the vector L⁻¹k(x) is stored. Here k(x) holds K(x_j, x) for all examples x_j so far. Each example
     adds one entry to every vector. The k-th example costs O(k² + n k + n d). Only the linear kernel has
     weights. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk; WKA21 §2 for
     xor-product; theory/conventions#matrices, theory/conventions#update-rules.

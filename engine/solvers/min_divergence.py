@@ -30,7 +30,7 @@ DEPENDENT = 1e-12
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     """The w of least Bregman divergence D_Ψ(w, w₀) among all w with Xw = y on the examples so far.
 
-    Mirror descent with the potential Ψ tends to this w from w₀ for any step size, because ∇Ψ(w) − ∇Ψ(w₀)
+    If mirror descent with the potential Ψ converges from w₀, its limit is this w, because ∇Ψ(w) − ∇Ψ(w₀)
     stays in the span of the instances. With the entropy Ψ = Σ w_i ln w_i − w_i, every weight starts at w₀ =
     `w0` (default 1/d). The solution is then w = w₀ exp(Xᵀν), the limit of `egu`, and only w ≥ 0 are possible.
     With Ψ = ½‖w‖_q², the start is w₀ = 0. The solution is then the w of least ‖w‖_q, the limit of `p-norm`

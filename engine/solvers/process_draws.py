@@ -28,12 +28,12 @@ TOGETHER = 1 << 20
 class ProcessDraws(Solver, frozen=True, tag="process-draws"):
     """The mean of S draws f ~ GP(0, K), each conditioned on the examples: f + k(K + λI)⁻¹(y − f(X) − ε).
 
-    K is the rbf kernel of the `width` s. In the formula, the matrix K contains the kernel's values between
-    all examples, and k contains the kernel's values between a row and the examples. ε ~ N(0, λI) is label
-    noise. Each conditioned draw is a draw from the posterior of a Gaussian process, given labels with noise
-    of variance λ. The mean of many draws tends to kernel ridge regression with the penalty λ, with an error
-    of √(posterior variance/S). Rows that are predicted together use the same draws. Draws are computed in
-    float64, from the eigenvectors of K on the examples and on the rows to predict. Source: Rasmussen,
+    K is the rbf kernel of the `width` s. In the formula, the matrix K contains the kernel's values for all
+    pairs of examples. The vector k contains the kernel's values for a row and every example. ε ~ N(0, λI) is
+    label noise. Each conditioned draw is a draw from the posterior of a Gaussian process, given labels with
+    noise of variance λ. The mean of many draws tends to kernel ridge regression with the penalty λ, with an
+    error of √(posterior variance/S). Rows that are predicted together use the same draws. Draws are computed
+    in float64, from the eigenvectors of K on the examples and on the rows to predict. Source: Rasmussen,
     Williams 2006; theory/kernels-and-entropy#kernels.
     """
 

@@ -146,6 +146,18 @@ class Commands(CommandPalette, Modal[None]):
 
     def __init__(self) -> None:
         super().__init__([ActionProvider, PresetProvider, PartProvider, TheoryProvider])
+        self._early_characters = 0
+
+    def on_key(self, event: events.Key) -> None:
+        """Put a character that came before the input line had the focus in front of later ones."""
+        if event.character is None or not event.is_printable:
+            return
+        event.stop()
+        line = self.query_one(Query)
+        place = line.cursor_position
+        line.insert(event.character, self._early_characters)
+        self._early_characters += 1
+        line.cursor_position = place + 1
 
     def compose(self) -> ComposeResult:
         stand_ins = {CommandInput: Query, CommandList: MatchingCommands, LoadingIndicator: Searching}

@@ -115,6 +115,16 @@ async def test_characters_typed_while_the_index_is_read_do_not_end_the_search(
         await until(pilot, lambda: "Preset: adaptive-128" in screen_text(app))
 
 
+async def test_characters_that_come_before_the_input_line_are_in_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.action_command_palette()
+        assert app.focused is None
+        for character in "adaptive":
+            app.post_message(events.Key(character, character))
+        await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "adaptive")
+        await until(pilot, lambda: "Preset: adaptive-128" in screen_text(app))
+
+
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
 @pytest.mark.slow
 async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardApp, panel: Panel):

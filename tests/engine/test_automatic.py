@@ -101,7 +101,7 @@ def test_a_line_about_the_least_so_far_is_in_pictures_of_that_alone():
     plain, least = (view(structs.replace(picture, running=how), results) for how in (None, "min"))
     assert [line.kind for line in plain.lines] == []
     assert plain.absences.lines["agd-rate"].startswith(
-        "this line is about the min of all evaluation points so far"
+        "this line is about the min over all evaluation points so far"
     )
     assert [line.kind for line in least.lines] == ["agd-rate"]
 

@@ -30,10 +30,10 @@ class Outer(Matrix, frozen=True, tag="outer"):
     factors are called `rows` and `columns` in expressions of the experiment.
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
-    then still the rows of a Hadamard matrix of order D. If the target is a feature, the label of an instance
-    is an entry of a Hadamard matrix, times the signs of the r rows that form the instance. But the signs of
-    the D rows are not independent, so bounds that require independent signs do not apply. With a single
-    factor, the matrix is `hadamard`. Source: theory/hadamard#factors.
+    then still the rows of a Hadamard matrix of order D. If the target is a feature, a label is an entry of a
+    Hadamard matrix, times the signs of the r rows that form the instance. But the signs of the D rows are not
+    independent, so bounds that require independent signs do not apply. With a single factor, the matrix is
+    `hadamard`. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None

@@ -20,10 +20,10 @@ LONG = 2
 class RingWalk(Matrix, frozen=True, tag="ring-walk"):
     """Positions of a random walk on a ring of d sites. Each row is 1 at the walker's site and 0 elsewhere.
 
-    A fair coin decides whether a step goes forwards or backwards. A step is one site long if it starts on the
-    first half of the ring, and two sites long if it starts on the second half. The first row is drawn from
-    the stationary distribution, so all rows have this distribution. Rows are `every` steps apart. Source:
-    theory/noise-of-sgd#valleys.
+    A fair coin decides whether a step goes forwards or backwards. A step that starts on the first half of the
+    ring is one site long. A step that starts on the second half is two sites long. The first row is drawn
+    from the stationary distribution, so all rows have this distribution. Rows are `every` steps apart.
+    Source: theory/noise-of-sgd#valleys.
     """
 
     d: Annotated[

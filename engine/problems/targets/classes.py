@@ -24,10 +24,10 @@ class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
     With two classes, the first has the label +1, unless `each` gives each class a separate target. K > 2
-    classes are K targets, each 1 for one class and 0 for all others, learned by separate nets or by one net
-    with K outputs. With `size` √K, the label 1 becomes √K, so that the K labels of an instance have the mean
-    square 1. The 0/1 error of these targets is the share of instances whose largest prediction is that of a
-    wrong class.
+    classes are K targets, each 1 for one class and 0 for all others. These targets are learned by separate
+    nets or by one net with K outputs. With `size` √K, the label 1 becomes √K, so that the K labels of an
+    instance have the mean square 1. The 0/1 error of these targets is the share of instances whose largest
+    prediction is that of a wrong class.
 
     A share `corrupted` of the instances of every cluster has the label of another class, chosen uniformly.
     Without clusters, `corrupted` is the share of the instances of every class. Wrong labels are spread
