@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from code_blocks import PAGES, Block, blocks, blocks_of
 
+from engine.judging import rule_judgement
 from engine.results.outcomes import judge
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
@@ -58,6 +59,8 @@ def test_a_preset_runs_and_its_claims_hold(block: Block):
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.place)
 def test_a_module_can_be_imported(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
+    # Judgements at all rates take long; a command of the README makes one.
+    monkeypatch.setattr(rule_judgement, "RATES", (0.01, 0.1))
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "block.py"
     file.write_text(block.text, encoding="utf-8")

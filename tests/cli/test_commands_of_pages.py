@@ -16,6 +16,7 @@ import pytest
 from app.terminal import Terminal
 from code_blocks import ROOT, blocks
 
+from engine.judging import rule_judgement
 from engine.spec import presets
 from hadamard_tui.headless import part_files
 
@@ -114,6 +115,8 @@ def folder(tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Working directory with the files that commands name: a preset, a table, and a part from a template."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(data_home))
+    # Commands in a process of their own judge optimizers at all rates, which takes long.
+    monkeypatch.setattr(rule_judgement, "RATES", (0.01, 0.1))
     first, *_ = (block for block in blocks("toml") if block.page == "docs/how-to/presets.md")
     rows = [(*signs, signs[0]) for signs in product((-1, 1), repeat=6)]
     (tmp_path / "my.csv").write_text("\n".join(["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in rows)]))

@@ -446,8 +446,8 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
     assert names[1] == {"loss"} | of_parameters
     assert names[2] == {"loss", "layer-variance"} | of_parameters
     for measure, learner, where in (
-        ("sharpness", "LLS", "has parameters"),
-        ("gradient-norm", "LLS", "has parameters"),
+        ("sharpness", "LLS", "has an architecture"),
+        ("gradient-norm", "LLS", "has an architecture"),
     ):
         claim = {"text": "It is low", "learner": learner, "k": 1, "below": 1.0, "of": measure}
         with pytest.raises(BadInput) as caught:
