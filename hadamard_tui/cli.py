@@ -122,9 +122,7 @@ def laboratory(
             from engine.core.parts import BadInput
 
             where = context.invoked_subcommand
-            raise BadInput(
-                "", f"options before the command {where} belong to the app; put them after {where}"
-            )
+            raise BadInput("", f"the options stand before the command {where}; put them after {where}")
         return 0
     need_terminal(preset or DEFAULT_PRESET)
     gc.disable()  # until the first paint, before which nearly no object becomes garbage

@@ -49,6 +49,9 @@ class Signals(NamedTuple):
     joint_inputs: int | None = None
     """Number of successive instances whose signals jointly have this distribution. None means all."""
 
+    has_biases: bool = False
+    """Whether layers have trained biases. With C_b = 0, these start at 0."""
+
 
 class HiddenLayers(NamedTuple):
     """Description of a net's hidden layers: their transfer function, and the initial variances of weights.

@@ -323,7 +323,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             variance if number in biased else 0.0
             for number, variance in zip(self._layer_numbers, self._per_layer(self.cb), strict=True)
         )
-        return Signals(self.activation, self.hidden, cw, cb, self.parametrisation == "standard")
+        is_unscaled = self.parametrisation == "standard"
+        return Signals(self.activation, self.hidden, cw, cb, is_unscaled, has_biases=self.has_biases)
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 from engine.theory.layer_fluctuation import has_homogeneous_weights
-from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at
+from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at, signals_of
 
 
 class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
@@ -20,10 +20,10 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     Θ(x, x) is the tangent kernel of an instance x with itself. It equals the squared length of the gradient
     of ŷ. The sum is over the L + 1 layers of a net with L hidden layers. In the parametrisation `ntk`, r_l is
     1. In `standard`, r_l is n_{l−1}/C_w for a layer with n_{l−1} inputs and weights of variance C_w/n_{l−1}.
-    The formula is exact at every width, before training. It requires a positively homogeneous activation and
-    no biases. The theory line is the average over all instances. For ReLU at C_w = 2 in the parametrisation
-    `ntk`, the formula is 2 (L + 1) ‖x‖²/d. Layer l contributes r_l E ŷ² to the mean. Source: HN20;
-    theory/regions-and-random-matrices#paths.
+    The formula is exact at every width, before training. It requires a positively homogeneous activation, and
+    no biases: also biases that start at 0 add to Θ. The theory line is the average over all instances. For
+    ReLU at C_w = 2 in the parametrisation `ntk`, the formula is 2 (L + 1) ‖x‖²/d. Layer l contributes r_l E
+    ŷ² to the mean. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of the kernel"
@@ -40,7 +40,12 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return has_homogeneous_weights(learner)
+        finding, signals = has_homogeneous_weights(learner), signals_of(learner)
+        if finding.holds and signals is not None and signals.has_biases:
+            return Finding(
+                False, f"the line requires a net without biases, and {learner.name} has trained biases"
+            )
+        return finding
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)

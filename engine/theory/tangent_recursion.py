@@ -52,7 +52,9 @@ class TangentRecursion(LayerRecursion, frozen=True, tag="tangent-recursion"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, signals = super().binds(learner, experiment), signals_of(learner)
-        if signals is not None and (signals.unscaled or any(signals.cb)):
+        if signals is None:
+            return finding
+        if signals.unscaled or signals.has_biases or signals.joint_inputs is not None:
             requirement = "the line requires a net without biases in the parametrisation `ntk`"
             return Finding(False, f"{requirement}, unlike {learner.name}")
         return finding

@@ -19,9 +19,10 @@ class Sophia(Update, frozen=True, tag="sophia"):
     """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1) for each entry, from M = h = 0.
 
     h is a running average of the diagonal of the Gauss–Newton matrix, h ← β₂h + (1 − β₂) diag(E L''(ŷ)
-    ∇ŷ∇ŷᵀ), where E is the mean over the examples of the step. Here the diagonal is computed exactly at every
-    step, whereas the paper estimates it every tenth step. SophiaH of pytorch-optimizer takes the same steps
-    for γ = 1 if it is given this diagonal. Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
+    ∇ŷ∇ŷᵀ), where E is the mean over the examples of the step and L'' the second derivative of the loss by the
+    prediction ŷ. Here the diagonal is computed exactly at every step, whereas the paper estimates it every
+    tenth step. SophiaH of pytorch-optimizer takes the same steps for γ = 1 if it is given this diagonal.
+    Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125
@@ -41,7 +42,7 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:
-            return f"{self.kind} uses the curvature of one output, and this {architecture.kind} has several"
+            return f"{self.kind} requires a net with one output, and {architecture.kind} has several"
         return only_layers(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -68,6 +69,6 @@ class Sophia(Update, frozen=True, tag="sophia"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "entries are divided by curvatures along the axes, and clipped one by one",
+            "each entry is divided by the curvature along its coordinate axis, and clipped separately",
             SIGNED_PERMUTATIONS,
         )

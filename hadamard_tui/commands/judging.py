@@ -54,7 +54,7 @@ def verify_presets(
 
     prints_report = report == STANDARD_OUTPUT
     if prints_report and as_json:
-        raise BadInput("--report -", "standard output has the JSON of --json; give --report a file")
+        raise BadInput("--report -", "standard output already has the JSON; give --report a file")
     if prints_report:
         report = None
     elif report is not None:
@@ -114,7 +114,7 @@ def judge(
         out, as_json = None, True
     prints_markdown = markdown == STANDARD_OUTPUT
     if prints_markdown and as_json:
-        raise BadInput("--markdown -", "standard output has the JSON of --json; give --report a file")
+        raise BadInput("--markdown -", "standard output already has the JSON; give --markdown a file")
     if out is not None:
         files.check(out)
     if markdown is not None and not prints_markdown:

@@ -120,7 +120,7 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean_text(mean)}" for rate, mean in curve.grid.items())
-            yield Text(f"{curve.name}: rates tried, each with the mean of its curve: {tried}", "dim")
+            yield Text(f"{curve.name}: rates tried, each with the mean loss of its curve: {tried}", "dim")
 
 
 def _rate_note(losses: View, curve: CurveView) -> str:

@@ -56,7 +56,7 @@ KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers"
 
 NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
 
-NO_SKRUB = "Columns of words and dates are left out: pip install skrub makes them features"
+NO_SKRUB = "Columns of words or dates are left out; to use them as features: pip install skrub"
 
 MOST_SHOWN = 60
 """Maximum number of columns that the page shows."""

@@ -141,4 +141,4 @@ def test_a_report_to_a_dash_is_all_of_standard_output(preset: str, call: Call) -
 def test_a_report_to_a_dash_beside_json_is_refused(preset: str, call: Call) -> None:
     code, out, err = call("verify", preset, "--report", "-", "--json")
     assert (code, out) == (2, "")
-    assert err == "error: --report -: standard output has the JSON of --json; give --report a file\n"
+    assert err == "error: --report -: standard output already has the JSON; give --report a file\n"

@@ -267,4 +267,4 @@ def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> 
     assert "--device is for presets" in err
     code, _, err = call("judge", "gd", "--json", "--markdown", "-")
     assert code == 2
-    assert "standard output has the JSON of --json" in err
+    assert "standard output already has the JSON; give --markdown a file" in err

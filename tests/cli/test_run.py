@@ -318,7 +318,7 @@ def test_the_best_rate_is_named_with_all_that_were_tried(small: Path, call: Call
     settings = ("--set", 'learners.GD.update.lr="best"', "--set", "claims=[]")
     out = call("run", "small.toml", *settings, "--notes").out
     assert re.search(r"A GD .*\n +η=0\.0625, best of 17 ", out)
-    assert "GD: rates tried, each with the mean of its curve: 6.1e-05: 0.99" in " ".join(out.split())
+    assert "GD: rates tried, each with the mean loss of its curve: 6.1e-05: 0.99" in " ".join(out.split())
 
 
 def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:

@@ -690,7 +690,12 @@ BINDS_NOT = [
     *((kind, gd(0.1, kind="layer-by-layer"), "draws signals") for kind in OF_GRADIENTS),
     *((kind, LLS, "fully connected net") for kind in OF_PAIRS),
     ("tangent-recursion", NET, "in the parametrisation `ntk`"),
-    ("tangent-recursion", gd(0.1, kind="dense", parametrisation="ntk", cb=0.1), "without biases"),
+    *(
+        (kind, gd(0.1, kind="dense", parametrisation="ntk", activation="relu", **biases), "without biases")
+        for kind in ("tangent-recursion", "tangent-norm-mean")
+        for biases in ({"cb": 0.1}, {"biases": True})
+    ),
+    ("tangent-recursion", gd(0.1, kind="layer-by-layer"), "in the parametrisation `ntk`"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws signals for each separately"),
     ("johnson-lindenstrauss", LLS, "Gaussian weights"),
     ("distortion-limit", LLS, "Gaussian weights"),
