@@ -31,7 +31,7 @@ MOST_SEEDS = 2**31
 
 
 class Signals(NamedTuple):
-    """Distribution of the signals in each layer of an untrained dense net with Gaussian weights."""
+    """Distribution of the signals, the inputs of transfer functions, in an untrained dense Gaussian net."""
 
     activation: str
     widths: tuple[int, ...]
@@ -56,7 +56,8 @@ class Signals(NamedTuple):
 class HiddenLayers(NamedTuple):
     """Description of a net's hidden layers: their transfer function, and the initial variances of weights.
 
-    `Architecture.preactivations` returns the signals of these layers, input layer first.
+    A signal is the input of the transfer function. `Architecture.preactivations` returns the signals of the
+    hidden layers, beginning with the layer next to the input.
     """
 
     activation: str
@@ -70,9 +71,9 @@ class HiddenLayers(NamedTuple):
 
 
 class ArchitectureStructure(NamedTuple):
-    """Properties that theorems require of an architecture, such as initial weights of 0.
+    """Properties of an architecture that theorems require, such as initial weights of 0.
 
-    With the defaults, no theorem applies to the architecture.
+    If a subclass sets none of these fields, no theorem applies to its nets.
     """
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
@@ -155,7 +156,7 @@ class ArchitectureStructure(NamedTuple):
 class StructureAt(NamedTuple):
     """Properties of an architecture that theorems require, and that depend on the number d of features.
 
-    A theorem that requires one of these properties does not apply to an architecture with the defaults.
+    If a subclass sets none of these fields, theorems that require them do not apply to its nets.
     """
 
     linear_layers: int | None = None
@@ -172,7 +173,7 @@ class StructureAt(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Shapes of an architecture's tensors for d features, with their L2 penalties and rate factors."""
+    """Shapes of an architecture's tensors for d features, with the L2 penalty and rate factor of each."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
@@ -203,7 +204,7 @@ class Layout(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Weights of the edges into one layer of a net, and biases of the layer."""
+    """Weights of the edges into one layer of a net, and the biases of this layer."""
 
     weights: torch.Tensor
     """Weights W, [B, units, units below], including fixed factors. The weight of a missing edge is 0."""
@@ -217,9 +218,9 @@ class Edges(NamedTuple):
 
 
 class Architecture(Part, frozen=True):
-    """Base class of architectures: a parametrised function of an instance x ∈ ℝ^d.
+    """Base class of architectures: functions ŷ(x; θ) of an instance x ∈ ℝ^d with parameters θ.
 
-    The argument `params` of its methods contains the trained and the fixed tensors.
+    The argument `params` of the methods contains both the trained tensors and the fixed tensors.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -249,7 +250,7 @@ class Architecture(Part, frozen=True):
 
     @property
     def outputs(self) -> int:
-        """Number of targets that one net predicts. The targets of a net are adjacent in the batch."""
+        """Number of targets that one net predicts. In a batch, the targets of a net are adjacent."""
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
@@ -288,11 +289,14 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the inputs of σ in every hidden layer, as signals [B, h, n], input layer first."""
+        """Return the inputs of the transfer function σ in every hidden layer, [B, h, n] for h units.
+
+        The first tensor of the list belongs to the layer next to the input.
+        """
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
+        """Return w [B, d] if the predictions of the nets are xᵀw; None if they are not linear in x."""
         return None
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
@@ -308,8 +312,9 @@ class Architecture(Part, frozen=True):
     ) -> Params:
         """Return the gradient of the loss with respect to every trained tensor, by name.
 
-        `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Gradients are summed over instances and outputs. Batch members
-        are independent, so one backward pass through the sum of their losses computes all gradients.
+        `slope` maps predictions ŷ [B, n] to ∂L/∂ŷ [B, n]. The gradient of a net is summed over instances and
+        outputs. The nets of a batch are independent, so one backward pass through the sum of their losses
+        computes all gradients.
         """
         leaves = {layer: params[layer].detach().requires_grad_() for layer in self.layers}
         with torch.enable_grad():
@@ -320,7 +325,7 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """Return, for each trained layer, its inputs and the derivatives with respect to its outputs.
+        """Return the inputs of each trained layer, and the derivatives with respect to the layer's outputs.
 
         The dictionary has the names of the layers' tensors as keys. The derivatives are computed by
         backpropagation. `sent` maps the predictions ŷ [B, n] to the numbers [B, n] at which backpropagation
@@ -329,11 +334,11 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return initial tensors that predict for instances U x what `params` predict for instances x.
+        """Return initial tensors whose predictions for U x equal the predictions of `params` for x.
 
-        U is a rotation, and `turn` multiplies weight vectors by U. If the distribution of the start is
-        rotation invariant, the returned tensors have the same distribution as `params`. If it is not,
-        `params` are returned unchanged.
+        U is a rotation of the instances x, and `turn` multiplies weight vectors by U. If the distribution of
+        the initial tensors is rotation invariant, the returned tensors have the same distribution as
+        `params`. If it is not, `params` are returned unchanged.
         """
         return params
 
@@ -358,7 +363,7 @@ class ModuleArchitecture(Architecture, frozen=True):
     """
 
     def module(self, d: int) -> Any:
-        """Create a torch module with random parameters. It maps instances [n, d] to [n] or [n, 1]."""
+        """Create a torch module with random parameters. The module maps instances [n, d] to [n] or [n, 1]."""
         raise NotImplementedError
 
     @property
@@ -420,15 +425,20 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _module_template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return the module that all nets share. Each call of the module uses the tensors of one net instead."""
+    """Return a torch module for the predictions of all nets of this architecture, for d features.
+
+    The random parameters of this module are never used: each call of the module receives the parameters of
+    one net.
+    """
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
 
 
 class LayerSignals(NamedTuple):
-    """Inputs of a layer z = W a on n examples, and derivatives with respect to z.
+    """Inputs a of a layer z = W a for n examples, and derivatives with respect to its outputs z.
 
-    W [B, o, i] is a trained tensor. A vector w [B, i] counts as a layer with one output.
+    The matrix W [B, o, i] is a trained tensor of B nets, with o outputs and i inputs. A vector w [B, i]
+    counts as a layer with one output.
     """
 
     inputs: torch.Tensor
@@ -442,9 +452,9 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Add the gradients of the L2 penalties λ/2 ‖θ‖² to `gradients`, the gradients of the loss alone.
+    """Add the gradients of the L2 penalties λ/2 ‖θ‖² to `gradients`, the gradients of the loss.
 
-    `penalties` are the λ of the tensors, as in `Layout.l2_penalties`.
+    `penalties` maps the name of each tensor θ to its λ, as `Layout.l2_penalties` does.
     """
     if not penalties:
         return gradients

@@ -28,10 +28,10 @@ LARGE_RECORD = 1 << 22
 class Structured(Backend):
     """Backend that stores instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. A rule
-    that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the same
-    steps on Hadamard data. All other learners get the rows of a Sylvester matrix. If such a learner has a
-    solver, the solver must read only inner products and single rows of the instances.
+    If the instances are orthogonal, a rotation-invariant learner trains on a scaled identity instead of them.
+    An update rule that is invariant only on Hadamard data is replaced by a rotation-invariant rule that makes
+    the same steps on Hadamard data. All other learners get the rows of a Sylvester matrix. A solver can use
+    these if it reads only inner products and single rows of the instances.
     """
 
     place: ClassVar[int] = 30
@@ -66,13 +66,17 @@ def _uses_only_products(learner: Learner) -> bool:
 
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether the data matrix is so large that computing with an operator is faster."""
+    """Return whether the matrix of instances is so large that an operator is faster."""
     n, d = experiment.n, experiment.d
     return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
 
 
 def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
-    """Return why a learner must not get instances rotated to the coordinate axes; None if it may."""
+    """Return why a learner cannot train on a scaled identity in place of the experiment's instances.
+
+    A rotation maps orthogonal instances to the coordinate axes, that is, to a scaled identity. Return None if
+    the replacement changes no result.
+    """
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver needs the instances, so a scaled identity cannot replace them"
@@ -88,8 +92,8 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
     """Rotate orthogonal instances to the coordinate axes, for a rotation-invariant learner.
 
-    A rule that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the
-    same steps on Hadamard data.
+    An update rule that is invariant only on Hadamard data is replaced by a rotation-invariant rule that makes
+    the same steps on Hadamard data.
     """
     learner, data = inputs.learner, inputs.data
     if learner.update is not None and (rule := learner.update.structure().invariant_counterpart):

@@ -43,10 +43,11 @@ class MachineSample(msgspec.Struct, frozen=True):
 
 
 class Sampler:
-    """Sampler of the machine's use during a run.
+    """Measures the use of processors, memory and GPUs during a run, at most once a second.
 
-    A load is a mean between two readings, so the first sample is available after two seconds. A run of less
-    than a second imports neither psutil nor pynvml.
+    The load of the processors is a mean over the time between two readings. The first reading gives no
+    sample, so the first sample is available two seconds after the start. Psutil and pynvml are imported after
+    the first second, because shorter runs do not need them.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,10 @@ class Sampler:
         """NVML's handles of the GPUs, or None before the first sample."""
 
     def sample(self) -> MachineSample | None:
-        """Return a sample, or None if the last reading is less than a second old, or this is the first."""
+        """Return a sample, or None if the last reading is less than a second old.
+
+        The first reading only starts the measurement, and also returns None.
+        """
         if time.monotonic() - self._looked < SECONDS:
             return None
         import psutil
@@ -70,7 +74,7 @@ class Sampler:
         return MachineSample(load, used, int(memory.total), self._gpu_samples())
 
     def rest(self) -> None:
-        """Restart the measurement after a pause of the run, so that the pause does not count."""
+        """Restart the measurement after a pause of the run, so that the load does not include the pause."""
         self._looked = time.monotonic()
         self._has_begun = False
 
@@ -94,7 +98,7 @@ class Sampler:
 
 
 def in_words(sample: MachineSample) -> str:
-    """Return a sample as text, such as "processor 87 % · memory 3.1 of 16 GiB · GPU 64 %, 4.2 of 80 GiB"."""
+    """Return a sample in words, such as "processor 87 % · memory 3.1 of 16 GiB · GPU 64 %, 4.2 of 80 GiB"."""
     words = [f"processor {sample.load:.0%}", f"memory {_bytes_in_words(sample.used, sample.total)}"]
     for number, gpu in enumerate(sample.gpus):
         name = "GPU" if len(sample.gpus) == 1 else f"GPU {number}"

@@ -11,9 +11,10 @@ from engine.core.texts import reason_of
 
 
 def place_of(error: BaseException, file: str) -> str:
-    """Return `file` with the number of the last of its lines in an error's traceback.
+    """Return the place of an error in `file`, as "file:line".
 
-    If the traceback shows no line of `file`, return `file` alone.
+    The line is the innermost line of `file` in the error's traceback. If the traceback shows no line of
+    `file`, return `file` alone.
     """
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"

@@ -29,8 +29,9 @@ DIGITS = 50
 def steps_eigenvalue(bits: int, degree: int) -> float:
     """Return λ⁰_k, the mean squared correlation of a step unit 1[w·x > 0] with a parity of k bits.
 
-    λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])² for any set S of k = `degree` of the n = `bits` bits, with Gaussian w.
-    It is an eigenvalue of the kernel κ₀(ρ) = (π − arccos ρ)/2π, and is 0 unless 0 ≤ k ≤ n.
+    The vector x has n = `bits` uniform bits ±1, and w is Gaussian. The parity is χ_S(x), the product of the
+    bits in any set S of k = `degree` bits. So λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])². It is an eigenvalue of the
+    kernel κ₀(ρ) = (π − arccos ρ)/2π, and is 0 unless 0 ≤ k ≤ n.
     """
     return _eigenvalue_of_parities(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
@@ -38,8 +39,9 @@ def steps_eigenvalue(bits: int, degree: int) -> float:
 def relu_eigenvalue(bits: int, degree: int) -> float:
     """Return λ¹_k, the mean squared correlation of a ReLU unit relu(w·x) with a parity of k bits.
 
-    λ¹_k = E_w(E_x χ_S(x) relu(w·x))² for any set S of k = `degree` of the n = `bits` bits, with Gaussian w.
-    It is an eigenvalue of the kernel κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π, and is 0 for odd k ≥ 3.
+    The vector x has n = `bits` uniform bits ±1, and w is Gaussian. The parity is χ_S(x), the product of the
+    bits in any set S of k = `degree` bits. So λ¹_k = E_w(E_x χ_S(x) relu(w·x))². It is an eigenvalue of the
+    kernel κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π, and is 0 for odd k ≥ 3.
     """
     return _eigenvalue_of_parities(
         bits, degree, lambda mp, rho: (mp.sqrt(1 - rho * rho) + rho * (mp.pi - mp.acos(rho))) / (2 * mp.pi)
@@ -47,11 +49,11 @@ def relu_eigenvalue(bits: int, degree: int) -> float:
 
 
 def first_layer(bits: int, degree: int) -> float:
-    """Return the mean squared gradient of the correlation between a ReLU unit and a parity.
+    """Return the mean squared gradient of the correlation between a ReLU unit and a parity of k bits.
 
-    The gradient is with respect to the unit's weights w. Its mean square is Σ_i E_w(E_x χ_S(x) x_i 1[w·x >
-    0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1} for any set S of k = `degree` of the n = `bits` bits. The sum is 0
-    for odd k ≥ 3.
+    The unit is relu(w·x) for x with n = `bits` uniform bits ±1, and Gaussian w. The parity χ_S(x) is the
+    product of k = `degree` bits. The gradient is with respect to w. Its mean square is Σ_i E_w(E_x χ_S(x) x_i
+    1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}, with λ⁰ of `steps_eigenvalue`. The sum is 0 for odd k ≥ 3.
     """
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
@@ -60,10 +62,10 @@ def first_layer(bits: int, degree: int) -> float:
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the expected share of all vectors of n bits that are not sums, over F₂, of random examples.
 
-    The share is 1 − E 2^(rank − n), for the rank over F₂ of `examples` random vectors. If the target is a
-    parity drawn from all parities, the labels of vectors that are not sums are fair coins, given the labels
-    seen. Given r independent vectors, a new random vector is independent of them with probability 1 − 2^(r −
-    n).
+    For each number in `examples`, the share is 1 − E 2^(rank − n), where the rank is that of so many random
+    vectors over F₂. Suppose that the target is drawn from all parities. Given the labels seen, the labels of
+    vectors that are not such sums are fair coins. If r of the vectors so far are independent, a new random
+    vector is independent of them with probability 1 − 2^(r − n).
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -108,14 +110,15 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Products of unknown signs ±1. The observed products determine others.
+    """Products of unknown signs ±1. Some products are observed, and these determine others.
 
-    There are r lists of signs, and every product multiplies r signs, one from each list. A vector over F₂
-    represents the product. The vector has a 1 for each sign of the product. The value of a product is known
-    if its vector is a sum of the vectors of observed products. The object stores a value of each sign, such
-    that the observed products have their observed values. It also stores a basis of the space of vectors that
-    are orthogonal to the vectors of all observed products. The code of a sign consists of the entries of the
-    basis vectors for this sign. A product is known if the codes of its signs add up to 0.
+    There are r lists of signs, and every product multiplies r signs, one from each list. A product has an
+    indicator vector over F₂ with one entry for each sign: 1 for the signs of the product, and 0 for all
+    others. The value of a product is known if its vector is a sum of the vectors of observed products. The
+    object stores one value for each sign, such that all observed products have their observed values. It also
+    stores a basis of the vectors that are orthogonal to the vectors of all observed products. The code of a
+    sign consists of its entries in the basis vectors. A product is known if the codes of its signs add up to
+    0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
@@ -123,8 +126,8 @@ class SignProducts:
 
         Args:
             sizes: number of signs in each of the r lists.
-            answers: number of problems that are solved at the same time. They observe the same products, but
-                the signs, and so the values of the products, may differ.
+            answers: number of problems that are solved at the same time. The same products are observed in
+                all problems, but the values of signs and products may differ between problems.
         """
         self._first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         self._sizes = tuple(sizes)
@@ -152,10 +155,11 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether each of n products is known, [n], and whether it is −1, [n, answers].
+        """Return whether each of n products is known, [n], and whether its value is −1, [n, answers].
 
-        `numbers` [n, r] are the indices of the signs of each product. If a product is not known, its entries
-        of the second array have no meaning.
+        `numbers` [n, r] has the indices of a product's signs in the r lists. There are `answers` problems,
+        with a separate value of the product in each. If a product is not known, its row of the second array
+        has no meaning.
         """
         signs = self._first + numbers
         words = self._packed_signs()
@@ -163,7 +167,7 @@ class SignProducts:
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
-        """Return the share of all possible products that is known."""
+        """Return the share of known products among all possible products."""
         words, codes = self._packed_signs(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])

@@ -75,14 +75,14 @@ MOST_NUMBERS = 1 << 22
 class Curvature:
     """The Hessian ∇²L of every net of a batch, for the training loss L = Σ_j s_j ℓ(ŷ_j, y_j) + λ/2 ‖θ‖².
 
-    s_j is the weight of row j, and the loss ℓ(ŷ, y) is defined as in `engine.losses`. For example, square
-    loss is (ŷ − y)², without a ½. For a net with several outputs, L is the sum over the outputs; there are N
-    = B/outputs nets. The vector θ of P parameters is the concatenation of the trained tensors, and λ is the
-    L2 penalty.
+    Here s_j is the weight of row j in the loss, and ℓ is a loss of `engine.losses`. For example, square loss
+    is (ŷ − y)², without a ½. For a net with several outputs, L is the sum over the outputs. So a batch of B
+    predictions has N = B/outputs nets. The vector θ of P parameters is the concatenation of the trained
+    tensors, and λ is the L2 penalty.
 
-    If a joint loss couples several nets with one output each, they count as a single net. The parameters of
-    this net are those of its members, one member after the other. For example, m linear neurons with
-    cross-entropy are one softmax regression.
+    If a joint loss couples several nets with one output each, these nets count as a single net. The
+    parameters of the single net are those of its members, one member after the other. For example, m linear
+    neurons with cross-entropy are one softmax regression.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """`labels` are [B, n]. `shares` [B or 1, n] are the weights s of the rows in the loss."""
+        """Store the loss: `labels` are [B, n], and `shares` [B or 1, n] are the weights s_j of the rows j."""
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
@@ -117,7 +117,7 @@ class Curvature:
         return flat(gradients[layer] for layer in self._architecture.layers).view(self._count_of_nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v for one vector v per net, both [N, P]."""
+        """Return the products ∇²L v [N, P], with one vector v of `vectors` [N, P] for each net."""
         return self._hessian_products(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
@@ -145,7 +145,7 @@ class Curvature:
     def _matrices_of_rows(self) -> torch.Tensor:
         """Return XᵀCX + λI of every net, [N, d, d], for nets whose predictions are Xw.
 
-        C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
+        C is the derivative of ∂L/∂ŷ with respect to the predictions ŷ.
         """
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
@@ -160,7 +160,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _hessian_products(self, several: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v for S vectors v per net, both [S, N, P]."""
+        """Return the products ∇²L v [S, N, P], with S vectors v of `several` [S, N, P] for each net."""
         asked = several.shape
         several = several.reshape(len(several), self._count_of_nets * self._coupled, -1)
         trained = [self._tensors[layer] for layer in self._architecture.layers]
@@ -178,7 +178,10 @@ class Curvature:
         return (torch.cat(images, 2) + self._penalty_diagonal * several).view(asked)
 
     def _products_by_graph(self, parts: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """Return ∇²L v without the L2 penalty, for parts [S, …] of S vectors, one part per trained tensor."""
+        """Return ∇²L v without the L2 penalty, for S vectors v of each net.
+
+        Each v is given in parts [S, …], one part for each trained tensor.
+        """
         leaves, gradients = self._differentiable_gradients
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
         if not pairs:  # predictions are linear, and the loss has no curvature
@@ -238,7 +241,10 @@ class Curvature:
 
     @cached_property
     def _differentiable_gradients(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Trained tensors of all nets, and the gradients of L in a form that autograd can differentiate."""
+        """Return the trained tensors of all nets, and the gradients of L with respect to these tensors.
+
+        Autograd can differentiate the gradients again.
+        """
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
@@ -252,7 +258,11 @@ class Curvature:
 def _transposed_products(
     outputs: Sequence[torch.Tensor], vectors: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]
 ) -> Sequence[torch.Tensor]:
-    """Return `vector_jacobians` for S vectors, and keep the graph. A single vector needs no vmap."""
+    """Return the products of S vectors with the Jacobian of `outputs` with respect to `inputs`.
+
+    The autograd graph is kept, so that it can be used again. For a single vector, the product is computed
+    without vmap.
+    """
     if len(vectors[0]) > 1:
         return vector_jacobians(outputs, vectors, inputs)
     single = vector_jacobian(outputs, [vector[0] for vector in vectors], inputs, retain_graph=True)

@@ -15,8 +15,8 @@ class Norm(Measure, frozen=True, tag="norm"):
     """The length ‖w‖_p of the weights, averaged over targets.
 
     The norms are ‖w‖₁ = Σ_i |w_i|, ‖w‖₂ = (Σ_i w_i²)^½ and ‖w‖_∞ = max_i |w_i|. For p = 2/3, the length (Σ_i
-    |w_i|^(2/3))^(3/2) is not a norm. With p = "fourier", the sum Σ_f |c_f| is over the coefficients c of the
-    unitary discrete Fourier transform of w. Unit: that of a weight. Source:
+    |w_i|^(2/3))^(3/2) is not a norm. For p = "fourier", the length is Σ_f |c_f|, where the numbers c_f are
+    the unitary discrete Fourier transform of w. Unit: that of a weight. Source:
     theory/implicit-bias#kernel-and-rich, theory/implicit-bias#optimisation-geometry.
     """
 

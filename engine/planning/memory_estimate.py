@@ -42,10 +42,10 @@ def needed_bytes(plan: RunPlan) -> int:
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Divide the memory of a run among the fields of the experiment that cause it, in bytes.
+    """Return the bytes of memory that each field of the experiment causes in a run.
 
-    The first field is the matrix. The bytes of the protocol include those of side runs, which are additional
-    runs to compute theory lines.
+    The first key is the field of the matrix. The field of the protocol includes the bytes of side runs, which
+    are additional runs to compute theory lines.
     """
     by_part = _bytes_by_field(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
@@ -55,7 +55,7 @@ def shares(plan: RunPlan) -> Counter[str]:
 
 
 def _bytes_by_field(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """Divide the memory of a run, without side runs, among the fields of the experiment, in bytes."""
+    """Return the bytes of memory that each field of the experiment causes in a run, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_field_to_change(number, planned): planned for number, planned in enumerate(learners)}
@@ -97,7 +97,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether some learner needs the instances as a matrix, and not only as an operator."""
+    """Return whether some learner stores the instances as a matrix, and not as an operator."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
@@ -121,8 +121,9 @@ def _bytes_to_train(planned: LearnerPlan) -> int:
 def _bytes_of_rule(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes that an update rule needs in addition to those in `Backend.bytes_held`.
 
-    They are for matrices over the inputs and the outputs of a layer, signals of layers, and an optimizer's
-    copies of the parameters. If models train side by side, the rows of their mini-batches also count.
+    A rule may store, for example, an average of z zᵀ over the inputs z of a layer. The bytes also include
+    stored signals of layers, and an optimizer's copies of the parameters. If models train side by side, the
+    rows of their mini-batches also count.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -138,9 +139,9 @@ def _bytes_of_rule(architecture: Architecture, update: Update, sizes: Sizes) -> 
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return how many numbers an update rule stores in matrices for one weight matrix.
+    """Return how many numbers an update rule stores in matrices for a layer with these inputs and outputs.
 
-    Second-order rules, for example, store matrices over the inputs and outputs of a layer.
+    For example, a second-order rule may store a matrix [inputs, inputs] and a matrix [outputs, outputs].
     """
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
@@ -148,9 +149,10 @@ def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int
 
 
 def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int:
-    """Return how many values an array-valued measure stores per evaluation, replica and rate.
+    """Return how many numbers a measure stores for each evaluation point, replica and rate.
 
-    It is 0 for a measure that is one number, or that is computed at only some evaluation points.
+    The result is 0 for a measure that is a single number, and for a measure that is computed at only some
+    evaluation points.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
@@ -159,8 +161,8 @@ def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int
 def _bytes_of_measures(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
     """Return the bytes needed to compute the measures at one evaluation point.
 
-    Measures are computed one after another. So the estimate counts only the most expensive measure of
-    parameters and the most expensive measure of predictions.
+    Measures are computed one after another. So the estimate counts only two measures: the most expensive one
+    that reads parameters, and the most expensive one that reads predictions.
     """
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
@@ -171,7 +173,7 @@ def _bytes_of_measures(measures: tuple[Measure, ...], sizes: Sizes, predicts: bo
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether freed memory must be returned to the system again and again during the run.
+    """Return whether freed memory must be returned to the system repeatedly during the run.
 
     This is necessary if tensors are large, because the C library leaves gaps between large tensors. See
     `give_back`.
@@ -182,10 +184,10 @@ def scatters(plan: RunPlan) -> bool:
 
 
 def _field_to_change(number: int, planned: LearnerPlan) -> str:
-    """Return the path of the field to change if a learner needs too much memory.
+    """Return the path of the field that the user should change if a learner needs too much memory.
 
-    The field is `solver` if the learner has a solver. Otherwise, it is `update.lr` if the learner has several
-    rates, and `architecture` if it has one rate.
+    The field is `solver` if the learner has a solver. For other learners, the field is `update.lr` if there
+    are several rates, and `architecture` if there is one rate.
     """
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
@@ -214,11 +216,12 @@ def ran_out(error: Exception) -> bool:
 
 
 def give_back() -> None:
-    """Return free memory to the system, if the C library has a function for it, as glibc has.
+    """Return freed memory to the system, if the C library has a function for this, as glibc has.
 
     Without this call, glibc leaves gaps between tensors of a few MB, because aligned tensors do not fit into
-    the space of freed tensors. A run on vectors of 4 MB then held three times the memory that it needed.
-    After a thousand runs without the call, the app held 20 MB more. One call takes half a millisecond.
+    the space of freed tensors. For example, a run on vectors of 4 MB held three times the memory that it
+    needed. After a thousand runs without the call, the app held 20 MB more. One call takes half a
+    millisecond.
     """
     if (trim := _malloc_trim()) is not None:
         trim(0)
@@ -249,9 +252,9 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Describe in words what does not fit into memory, such as "a 4096 × 4096 matrix".
+    """Name the object that needs the most memory in words, such as "a 4096 × 4096 matrix".
 
-    `where` is the path of the field that needs the most memory.
+    `where` is the path of the field that causes the most memory.
     """
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
@@ -272,7 +275,7 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 
 def _smaller_settings_in_words(experiment: Experiment, free: int) -> str:
-    """Suggest smaller settings. A single one of them makes the run fit into `free` bytes."""
+    """Suggest smaller settings as text. Each suggestion alone makes the run fit into `free` bytes."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
@@ -309,7 +312,10 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest_fitting(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number below `below` that fits, or 0 if none fits, by bisection."""
+    """Return the largest number below `below` for which `fitting` is true, or 0 if there is none.
+
+    The number is found by bisection.
+    """
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2

@@ -58,7 +58,7 @@ Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Condition that ends training early: a clock or measure must have passed a value in every replica.
 
-    A learner that does not have this clock or measure trains to the end.
+    If a learner does not have this clock or measure, it trains to the end.
     """
 
     clock: Annotated[
@@ -90,19 +90,23 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", "a clock only increases, so it cannot fall below a value; use `above`")
 
     def in_words(self, loss: str) -> str:
-        """Return the condition as text, such as "0/1 error on seen rows < 0.01". `loss` is the loss used."""
+        """Return the condition as text, such as "0/1 error on seen rows < 0.01".
+
+        `loss` is the name of the loss, which appears in the names of measures.
+        """
         sign, threshold = ("<", self.below) if self.below is not None else (">", self.above)
         quantity = self.clock if self.measure is None else named()[self.measure].label_with(loss)
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Return whether each replica meets the condition at each of S records (evaluation points), [S, R].
+        """Return whether each of R replicas meets the condition at each of S records (evaluation points).
 
-        If the clock is the same for all replicas, the result has the shape [S, 1].
+        The result has the shape [S, R], or [S, 1] if the condition is on a clock that is the same for all
+        replicas.
 
         Args:
-            clocks: clocks by name, [S], or [S, R] if replicas differ.
-            measures: measures by name, [S, R]. NaN does not count as passed.
+            clocks: values of the clocks by name, [S], or [S, R] if replicas differ.
+            measures: values of the measures by name, [S, R]. NaN does not meet the condition.
         """
         if self.clock is not None:
             series = clocks.get(self.clock)
@@ -119,7 +123,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Interface of learners that are trained on one example at a time, in the order of a pass."""
+    """Interface of learners that train on one example at a time, in the order of the training rows."""
 
     @property
     def hypothesis(self) -> Weighted: ...
@@ -130,7 +134,7 @@ class OnlineLearner(Interface):
     def learn(self, k: int) -> Iterable[None]:
         """Train on example number k, counted from 1.
 
-        Yield between pieces of work, so that callers can stop it.
+        Yield between parts of the computation, so that callers can stop it.
         """
 
 
@@ -145,23 +149,24 @@ records, including the start. If the indices are None, the rows are in stored or
 class ModelGroup(Interface):
     """Interface of a group of models that train at the same time, each on its first k rows.
 
-    Every model has its own k. The protocol measures models for a list of k. The k of a group are successive
-    numbers of this list.
+    Each model has a different k. The protocol has a list of values of k, and trains one model for each. A
+    group has the models for successive values of this list.
     """
 
     @property
     def hypothesis(self) -> Descent:
-        """All models of the group as one hypothesis."""
+        """One hypothesis whose predictions are those of all models of the group."""
 
     @property
     def training(self) -> bool:
         """Whether at least one model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Make at most `limit` steps with all models that still train, and return the number of steps.
+        """Make up to `limit` steps with all models that still train, and return the number of steps.
 
-        If a model's training loss before a step is at most `tolerance`, this step is its last. Gradients are
-        taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
+        If a model's training loss before a step is at most `tolerance`, this step is its last. The gradients
+        of the K models are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is
+        None.
         """
 
     def finish(self) -> Block:
@@ -185,15 +190,15 @@ class Batches(NamedTuple):
     """Whether the rows of a mini-batch are drawn with replacement."""
 
     def variance(self, rows: int) -> float:
-        """Return the variance of a mini-batch gradient, relative to that of a single row's gradient."""
+        """Return the variance of a mini-batch's gradient, divided by that of a single row's gradient."""
         size = self.size or rows
         return 1 / size if self.replacement else (rows - size) / (size * max(1, rows - 1))
 
 
 class ProtocolSchedule(NamedTuple):
-    """Properties of the steps and evaluations of a protocol, which theorems, backends and charts use.
+    """Properties of a protocol's steps and evaluations, for theorems, backends and charts.
 
-    With the defaults, no theorem applies.
+    With the default values of all properties, no theorem applies.
     """
 
     single: bool = False
@@ -300,8 +305,8 @@ class Protocol(Part, frozen=True):
     def departure_from_k_rows(self, measure: str) -> str | None:
         """Return why `measure` at k might not describe a hypothesis learned from exactly k different rows.
 
-        A reason is, for example, that rows repeat, or that predictions are clipped. Return None if there is
-        no reason. The k rows are the rows that an update rule has seen, or that a solver was given.
+        The k rows are the rows that an update rule has seen, or that a solver was given. A reason is, for
+        example, that rows repeat, or that predictions are clipped. If there is no reason, return None.
         """
         return f"the class of protocol {self.kind} does not define the method `departure_from_k_rows`"
 
@@ -313,63 +318,65 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the size of a training run on n instances. By default, there is one evaluation per row."""
+        """Return the size of a training run on n instances. By default, each row has one evaluation."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
-        """Return the x positions of records (evaluations), given their indices.
+        """Return the x positions of records (evaluation points), given their indices `number`.
 
-        Record 0 is before training.
+        Record 0 is the state before training.
         """
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """Return the values of all clocks (measures of progress) at every evaluation point, by clock name.
+        """Return the values of all clocks at every evaluation point, by clock name, for n instances.
 
-        There are n instances. The first clock is that of the x-axis. The clock `k`, the number of examples
-        seen, is always present.
+        A clock is a quantity that grows during training. The first clock is that of the x-axis. The clock
+        `k`, the number of examples seen, is always present.
         """
         return {"k": places(self, n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
-        """Return the names of further clocks of this learner. Only its training run can measure them."""
+        """Return the names of clocks that only the training run of this learner can measure.
+
+        These clocks are not among those of the method `clocks`.
+        """
         return ()
 
     def examples_seen(self, n: int) -> Floats:
         """Return, for every evaluation point, the number of examples that bounds use as k.
 
-        This number is an upper limit on the number of different examples seen.
+        The number is an upper limit on the number of different examples that the learner has seen.
         """
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the order in which each replica is trained on rows, as indices [R, K].
+        """Return the indices [R, K] of the K rows on which each of R replicas trains, in order of training.
 
-        Return None if all replicas see them in stored order.
+        Return None if all replicas train on the rows in stored order.
         """
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
-        """Return which of the n rows the first replica has seen after k examples, as a mask [n].
+        """Return which of the n rows the first replica has trained on after k examples, as a mask [n].
 
-        If `solver` is set, return which rows a solver has been given.
+        If `solver` is set, return which rows a solver was given.
         """
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return how many bytes of memory the protocol needs, besides those of the learner."""
+        """Return how many bytes of memory the protocol needs in addition to those of the learner."""
         return 0
 
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """Return the training run of a learner, from its start. The run also computes the measures.
+        """Return the training run of a learner, which also computes the measures. It has not started.
 
         Args:
-            begin: function by which a faster backend creates the learner. If it is None, the protocol creates
-                the learner. Only protocols whose `schedule()` sets `online` or `fresh_steps` use the
-                function.
+            begin: function by which a faster backend creates the learner. With None, the protocol creates the
+                learner. Only protocols whose `schedule()` sets `online` or `fresh_steps` use the function.
         """
         raise NotImplementedError
 
@@ -380,7 +387,7 @@ def places(protocol: Protocol, n: int) -> Floats:
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Return the x position of the evaluation point nearest to x. In a tie, return the earlier one."""
+    """Return the x position of the evaluation point nearest to x, or the first of two nearest ones."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))
@@ -388,7 +395,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return how many bytes of memory a step needs to copy `rows` rows."""
+    """Return how many bytes of memory a copy of `rows` rows needs in a step."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
@@ -396,7 +403,7 @@ def bytes_of_rows(rows: int, sizes: Sizes) -> int:
 class EarlyEnd:
     """Object that finds where a curve ends early, by the condition `until` of its protocol.
 
-    It remembers which replicas have already passed the value in the condition.
+    The object stores which replicas have already met the condition.
     """
 
     def __init__(self, until: Until, replicas: int) -> None:
@@ -407,15 +414,15 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return how many of the next S records (evaluations) belong to the learner's curve.
+        """Return how many of the next S records (evaluation points) belong to the learner's curve.
 
-        The curve ends at the first evaluation point by which every replica has passed the value of `until` or
-        diverged. At least one replica must have passed it.
+        The curve ends at the first evaluation point by which every replica has met the condition `until` or
+        diverged. At least one replica must have met the condition.
 
         Args:
-            clocks: clocks by name, [S], or [S, R] if replicas differ.
-            measures: measures by name, [S, R].
-            sound: number of these S evaluation points that each replica reaches before it diverges, [R].
+            clocks: values of the clocks by name, [S], or [S, R] if replicas differ.
+            measures: values of the measures by name, [S, R].
+            sound: for each replica, the number of these S evaluation points before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

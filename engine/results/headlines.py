@@ -26,15 +26,15 @@ def headline(
 ) -> str:
     """Return the headline of a picture, in at most LONGEST characters.
 
-    If the experiment has a claim about the picture, the headline states what was found, and says if the claim
-    fails or is not judged. Otherwise, it states a scaling law of the curves along a sweep axis. If the curves
-    follow no such law, it states the values at the end of the curves. The headline is empty if the picture
-    has no values.
+    If the experiment has a claim about the picture, the headline states the measured result, and says if the
+    claim fails or is not judged. Otherwise, it states a scaling law of the curves along a sweep axis. If the
+    curves follow no such law, it states the values at the end of the curves. The headline is empty if the
+    picture has no values.
 
     Args:
         results: results of the sweep. If they are given, and the picture of `view` has no scaling law, the
-            headline may state the law of another picture. The x of the other picture must be a sweep axis.
-            The picture of `view` must have one curve per value of this axis.
+            headline may state the law of another picture. The x-axis of the other picture must be a sweep
+            axis, and the picture of `view` must have one curve per value of this axis.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
@@ -57,17 +57,17 @@ def _law_of_split(view: View, experiment: Experiment, results: Results | None) -
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome of the claim that a picture's headline is about.
+    """Return the outcome of the claim that a picture's headline states.
 
-    It is the first claim about the picture with `headline = true`. If there is none, it is the first claim
-    about the picture. If no claim is about the picture, return None.
+    It is the first claim about the picture with `headline = true`. If no claim about the picture has this
+    field, it is the first claim about the picture. Return None if no claim is about the picture.
     """
     candidates = about(view.picture, experiment, outcomes)
     return min(candidates, key=lambda outcome: not outcome.claim.headline, default=None)
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and greatest value at the end of the curves, and the bound there.
+    """Return a sentence with the least and the greatest final value of the curves, and the bound there.
 
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.
@@ -96,9 +96,9 @@ LEVEL = 0.1
 
 
 class _Move(NamedTuple):
-    """A number of one curve, such as its last loss, before and after a change of the set-up.
+    """A number that belongs to one curve, such as its last loss, before and after a change of the set-up.
 
-    Infinity means "never".
+    The number may be the x from which the loss stays below a level. Infinity then means "never".
     """
 
     name: str
@@ -107,7 +107,7 @@ class _Move(NamedTuple):
     after: float
 
     def written(self, unit: str = "") -> str:
-        """Return both numbers as text, such as "116 → 231 examples"."""
+        """Return the numbers before and after the change as text, such as "116 → 231 examples"."""
         if math.isinf(self.after):
             return f"{number(self.before)}{unit} → never"
         return f"{'never' if math.isinf(self.before) else number(self.before)} → {number(self.after)}{unit}"
@@ -116,9 +116,9 @@ class _Move(NamedTuple):
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
     """Return a sentence about the effect of a change of the set-up on two curves of a picture.
 
-    The sentence compares two curves before and after the change, by the number of examples after which the
-    loss stays below LEVEL. If no loss stays below LEVEL, it compares the last values. The first curve is the
-    one with the highest number after the change. The second curve is the curve of the picture's claim, or
+    Each curve has a number before and after the change: the number of examples after which its loss stays
+    below LEVEL. If no loss stays below LEVEL, the numbers are the last values of the curves. The first curve
+    is the one with the highest number after the change. The second curve is that of the picture's claim, or
     otherwise the one with the lowest number. The text is empty if there is nothing to compare.
 
     Args:
@@ -141,7 +141,7 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two_moves(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Choose two curves: the curve with the highest number after the change, and `claimed`.
+    """Choose two curves from `moves`: the one with the highest number after the change, and `claimed`.
 
     If `claimed` is missing or has the highest number itself, the second curve is the one with the lowest
     number after the change.
@@ -154,9 +154,10 @@ def _two_moves(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _moves_of_arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the x from which the loss of each curve stays below LEVEL, before and after the change.
+    """Return, for each curve, the x from which its loss stays below LEVEL, before and after a change.
 
-    Curves whose loss stays below LEVEL in neither run are left out.
+    `pairs` contains the earlier and the new view of each curve; a change of the set-up lies between them.
+    Curves whose loss stays below LEVEL neither before nor after the change are left out.
     """
     if view.picture.x != view.axes.clock or view.picture.measure.name != "loss":
         return []

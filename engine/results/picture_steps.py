@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Values of a measure that one curve or theory line has at one sweep point."""
+    """Values of a measure along one curve or theory line, at one sweep point."""
 
     clocks: dict[str, Floats]
     """Values of each clock at every record [S], by clock name. The first is the clock of the run.
@@ -95,9 +95,10 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, held constant from the first record that meets the condition `until`.
+        """Return the values of the measure, held constant from the first record that meets `until`.
 
-        If a replica never meets the condition, its values are NaN.
+        `until` is the condition at which the picture stops to read a replica. If a replica never meets it,
+        all values of this replica are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)
@@ -113,7 +114,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """If all replicas diverged, append a record of NaN at the clock values of the last divergence."""
+        """If all replicas diverged, append a record of NaN, with the clock values of the last divergence."""
         if self.end is None:
             return self
         clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}
@@ -127,9 +128,9 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return a curve's clocks, and the means over replicas of its measures in `names`.
+    """Return a curve's clocks, and the means over replicas of its measures in `names`, by name.
 
-    Each array has one value per record. Measures that were not recorded are left out.
+    Each array has one value per record. Measures in `names` that were not recorded are left out.
     """
     means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
     return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
@@ -138,11 +139,11 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
 def of_curve(
     curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
 ) -> Samples | None:
-    """Return the values of a measure along a curve as samples, or None if it has no values.
+    """Return the values of a measure along a curve as samples, or None if the curve has no values of it.
 
     Args:
-        names: names in the expression for the picture's x. Measures among them count as clocks.
-        until: condition up to which the picture reads each replica, or None.
+        names: names that occur in the picture's expression for x. Measures among these names count as clocks.
+        until: condition up to which the picture reads each replica; None reads all records.
     """
     passed = None if until is None else _has_passed(curve, until)
     ended_by = "" if until is None or until.measure is None else curve.why_first_only(until.measure)
@@ -169,7 +170,10 @@ def of_curve(
 
 
 def _has_passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether each record, or an earlier one, meets `until`: [R, S], or [1, S] if replicas agree."""
+    """Return whether each replica meets the condition `until` at a record or at an earlier record.
+
+    The result has the shape [R, S] for R replicas and S records, or [1, S] if all replicas agree.
+    """
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
@@ -238,7 +242,7 @@ class ReplicasMissing(BadInput):
 
 
 class AtPoint(NamedTuple):
-    """The x positions and values that one sweep point contributes to a curve, or to a row of a heat map."""
+    """The x positions and values of one sweep point, as a part of a curve or as a row of a heat map."""
 
     point: Point
     x: Floats
@@ -252,9 +256,9 @@ class AtPoint(NamedTuple):
 
 
 class PictureSteps:
-    """Computes a picture's curves by the steps `at`, `running`, `times`, `read` and x, in this order.
+    """Computes a picture's curves by its fields `at`, `running`, `times`, `read` and x, in this order.
 
-    Each step may remove a dimension of the samples. After the last step, one dimension remains, along x.
+    Each field may remove a dimension of the samples. After the last one, a single dimension remains, along x.
     """
 
     def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:
@@ -263,10 +267,11 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Apply all steps, and return the x positions and values of every sweep point.
+        """Apply all steps to the samples, and return x positions and values by sweep point.
 
-        A reading along a sweep axis merges the points that differ only on this axis. If y is an index of the
-        measure, a sweep point gives one result for every value of the index.
+        The field `read` may take, for example, the least value along a sweep axis. Sweep points that differ
+        only on this axis then give one common result. The y-axis of a heat map may be an index of the
+        measure, such as a layer. A sweep point then gives one result for every value of this index.
 
         Raises: BadInput; ReplicasMissing for samples that have only the values of the first replica.
         """
@@ -284,7 +289,10 @@ class PictureSteps:
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
-        """Return the y position of a sweep point in a heat map; None if the point has no single y."""
+        """Return the position of a sweep point on the y-axis of a heat map.
+
+        Return None for a picture of curves, and if y depends on more than sweep axes, n and d.
+        """
         if self.picture.y is None or not self._names_in_y <= self._names_of_axes | {"n", "d"}:
             return None
         return float(self._evaluated(self.picture.y, point, None))
@@ -315,9 +323,9 @@ class PictureSteps:
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
     def along_records(self, clocks: Collection[str]) -> bool:
-        """Return whether x grows during a run, because it contains a clock.
+        """Return whether x grows while a run trains, because the expression for x contains a clock.
 
-        This is not so if `at` fixes a clock, or if the reading reduces the records of a run to one number.
+        It does not grow if `at` fixes a clock, or if `read` reduces all records of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False
@@ -332,7 +340,10 @@ class PictureSteps:
 
     @property
     def measured(self) -> set[str]:
-        """Measures in the expression for x. A sweep axis takes precedence over a measure of the same name."""
+        """Measures in the expression for x, by name.
+
+        If a sweep axis has the same name as a measure, the name means the axis.
+        """
         return measures_in(self._named - self._names_of_axes).keys() | set()
 
     @property
@@ -367,9 +378,9 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether one curve or heat map combines several sweep points.
+        """Whether one curve or heat map combines the results of several sweep points.
 
-        Each sweep point then contributes one number, once its run is complete.
+        Each sweep point then contributes one number, as soon as its run is complete.
         """
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
@@ -424,10 +435,10 @@ class PictureSteps:
     def _evaluated(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """Evaluate an expression of the picture at a sweep point. Raises: BadInput.
+        """Evaluate `text`, an expression of the picture, at a sweep point. Raises: BadInput.
 
-        If it contains clocks or indices, the result broadcasts with [S, *index], or with [R, S, *index] if
-        `by_replica` is true. Otherwise, it is a number.
+        If the expression contains clocks or indices, the result broadcasts with [S, *index], or with [R, S,
+        *index] if `by_replica` is true. Otherwise, the result is a number.
         """
         numbers: dict[str, float | Floats] = {**point.numbers, **self._positions_on_axes(point)}
         if samples is not None:
@@ -469,7 +480,7 @@ class PictureSteps:
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_all_axes_used(self, parts: list[AtPoint]) -> None:
-        """Raise BadInput if a sweep axis varies along a curve, but is neither in x nor in the reading."""
+        """Raise BadInput if a curve mixes values of a sweep axis that neither x nor `read` refers to."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
             names = {
@@ -495,5 +506,8 @@ def coordinate(name: str, point: Point, number: int) -> float:
 
 
 def _padded(values: Floats, length: int) -> Floats:
-    """Append columns of NaN up to `length`, because a run that ends early has fewer columns than others."""
+    """Append columns of NaN to `values` up to `length` columns.
+
+    A run that ends early has fewer columns than other runs.
+    """
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

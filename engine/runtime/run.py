@@ -57,10 +57,9 @@ GROWTH = 8
 
 
 class Pacing:
-    """Length of the rounds of a run, adapted to its speed so that a round takes about `seconds`.
+    """Chooses how many records (evaluation points) every learner adds in the next round of a run.
 
-    A round adds a number of records (evaluation points) to every learner. This number is the length of the
-    round.
+    The number is adapted to the speed of the run, so that a round takes about `seconds`.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -71,7 +70,7 @@ class Pacing:
     def records(self) -> int:
         """Return the number of records that each learner may add in the next round.
 
-        Call it before every round: the time between two calls counts as the time of a round.
+        Call this method before every round: the time between two calls counts as the time of a round.
         """
         now = time.perf_counter()
         if self._queried is not None:
@@ -81,7 +80,7 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """Do not count the time until the next call of `records`, for example because the run is paused."""
+        """Do not count the time until the next call of `records`, because the run pauses."""
         self._queried = None
 
 
@@ -104,9 +103,9 @@ If a record takes many updates, this number limits the updates.
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the results of the run (its trace) exist. They grow during the run.
+    """Event: the trace of the run, which contains its results, exists. It grows during the run.
 
-    A learner draws its data and its start when its turn comes.
+    The data and initial weights of a learner are drawn later, before its first round.
     """
 
     trace: Trace
@@ -117,7 +116,8 @@ class Diverged:
     """Event: replicas of a learner ended early, because they diverged or lost accuracy.
 
     A replica diverges if its loss is not finite, or is far above the first loss. The event is sent when the
-    first replica ends early. It is sent again when the last replica does; then the learner ends.
+    first replica ends early, and again when the last replica ends early. After the last replica, the learner
+    has ended.
     """
 
     learner: str
@@ -143,7 +143,7 @@ class Finished:
 class NotKept:
     """Event: curves could not be stored for later runs, for the reason `why`. The run continues.
 
-    It is sent at most once.
+    The event is sent at most once in a run.
     """
 
     why: str
@@ -153,22 +153,22 @@ Event: TypeAlias = Loaded | Diverged | NotKept | Finished
 
 
 class Keeper(Protocol):
-    """Interface of objects that provide curves of earlier runs and store new curves, such as `RunWriter`."""
+    """Interface of objects that return curves of earlier runs and store new curves, such as `RunWriter`."""
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
-        """Fill the empty curves of a learner from earlier runs.
+        """Fill the empty `curves` of a learner with those of earlier runs.
 
         Return whether earlier runs have these curves.
         """
 
     def begun(self, trace: Trace) -> None:
-        """Store the start of a trace (the results of a run). Its curves have no records (evaluations) yet."""
+        """Store the start of a trace (the results of a run), whose curves have no records yet."""
 
     def grow(self, trace: Trace) -> None:
-        """Store the records (evaluations) that were added to the curves of a trace since the last call."""
+        """Store the records that the curves of a trace have gained since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if this fails, else None."""
+        """Store the finished curves of a learner. If this fails, return the reason, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]
@@ -264,10 +264,10 @@ def _torch_without_gradients(threads: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class LearnerRun:
-    """Training run of a learner, with one curve per rate that it tries.
+    """Training run of a learner, with one curve for each rate that it tries.
 
-    `training_run` is None for curves from an earlier run. If only the best of several rates is shown, the
-    trace has the curve `shown`, a copy of the curve with the best rate.
+    `training_run` is None if the curves come from an earlier run. If only the best of several rates is shown,
+    the trace has the curve `shown`, a copy of the curve with the best rate.
     """
 
     training_run: Recording | None
@@ -285,7 +285,7 @@ class LearnerRun:
 
     @property
     def length(self) -> int:
-        """Number of records so far. Curves that ended early have fewer of them."""
+        """Number of records so far. Curves that ended early have fewer records."""
         return max(curve.length for curve in self.curves)
 
     @property
@@ -293,9 +293,9 @@ class LearnerRun:
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
-        """Compute up to `records` records, or for up to `seconds` seconds.
+        """Compute up to `records` records of all curves; stop earlier after `seconds` seconds.
 
-        Return an event for each curve whose first or last replica diverged meanwhile.
+        Return an event for each curve whose first replica or last replica diverged in this call.
         """
         assert self.training_run is not None, "what was kept has ended"
         block = self.training_run.advance(records, seconds)
@@ -334,7 +334,7 @@ def prepare(
     source: DrawnData | None = None,
     is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Compute theory lines, and prepare the training run of every learner, which starts later."""
+    """Compute theory lines, and prepare the training run of every learner without starting it."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = needed_bytes(plan) if is_spread else _needed_bytes(plan, device, source)
@@ -390,7 +390,7 @@ def prepare(
 
 @cache
 def _version_of_torch() -> str:
-    """Return the installed version of torch; reading it takes longer than a small run."""
+    """Return the installed version of torch. The result is cached, because reading it is slow."""
     return version("torch")
 
 
@@ -404,9 +404,9 @@ def _new_learner_run(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return the curves of a learner, with a training run that has not started yet.
+    """Return the run of a learner, with curves and a training run that has not started yet.
 
-    If an earlier run has the curves, they are filled, and there is no training run.
+    If an earlier run has these curves, they are filled, and there is no training run.
     """
     curves, shown = _empty_curves(planned)
     training_run = None
@@ -424,7 +424,7 @@ def _new_learner_run(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run, which moves to the learner's faster backend once that is compiled."""
+    """Return a training run, which changes to the learner's faster backend once that is compiled."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
@@ -439,9 +439,9 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples_seen(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """Return x and label of the examples on which the first replica is trained by the end of the run.
+    """Return the inputs x and labels of the training examples of the first replica, two arrays.
 
-    Instances have a single entry, which is x.
+    The examples are those of the complete run. Instances must have a single entry, which is x.
     """
     n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))
@@ -455,9 +455,10 @@ def _count_of_targets(experiment: Experiment) -> int:
 
 
 def _needed_bytes(plan: RunPlan, device: str, source: DrawnData) -> int:
-    """Return how many bytes a run needs. If memory is short, first release data kept for later runs.
+    """Return how many bytes of memory a run needs.
 
-    Raises: BadInput if memory is short even then.
+    If the run does not fit into free memory, data that `source` stores for later runs are released. Raises:
+    BadInput if the run does not fit even then.
     """
     try:
         return memory_estimate.check(plan, device)
@@ -468,9 +469,9 @@ def _needed_bytes(plan: RunPlan, device: str, source: DrawnData) -> int:
 
 
 def _empty_curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
-    """Return an empty curve for each learning rate, and the curve to show in their place, or None.
+    """Return an empty curve for each learning rate, and the curve that the trace shows instead, or None.
 
-    Only a learner that is tuned to its best rate has a curve to show: it becomes a copy of the best curve.
+    Only a learner that is tuned to its best rate has such a curve, which becomes a copy of the best curve.
     """
     new_curve = partial(
         Curve,
@@ -510,9 +511,9 @@ def _slowest_runs(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
 
 
 def _records_per_round(plan: RunPlan) -> int:
-    """Return how many records a learner may add per round, so that few weights are buffered.
+    """Return how many records a learner may add per round. Rounds are short, to buffer few weights.
 
-    A run that may end early has short rounds, because records beyond its end are lost.
+    The rounds of a run that may end early are short, too, because records after its end are lost.
     """
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
     stored = kept_records(plan.learners[0].records, d, size // d)
@@ -523,10 +524,11 @@ def _records_per_round(plan: RunPlan) -> int:
 def _append_block(
     curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None
 ) -> None:
-    """Append a block of records to one curve. The values of a replica end where it diverges.
+    """Append a block of records to the curve number `variant`. A replica has NaN after it diverges.
 
     Args:
-        start: losses [R] of the replicas at the first record.
+        start: losses [R] of the R replicas at the first record.
+        early_end: object that decides whether the curve ends early; None if it cannot end early.
     """
     clocks, measures = block.of_variant(variant)
     sound = _sound_records(curve, measures["loss"], start)
@@ -567,7 +569,10 @@ def _without_diverged(values: Floats, sound: NDArray[np.bool_]) -> Floats:
 
 
 def _sound_records(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """Return how many records each replica [R] has before it diverges, given its losses [S, R]."""
+    """Return for each of R replicas how many of S records it has before it diverges, [R].
+
+    `loss` are the losses [S, R] at these records, and `start` the losses [R] at the first record of the run.
+    """
     bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
 

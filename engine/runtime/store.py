@@ -33,7 +33,7 @@ aside counts as abandoned by its app.
 
 
 class Place(NamedTuple):
-    """Where the curves of a learner are stored: the file, and the position of their frame in bytes."""
+    """Place where the curves of a learner are stored: a file, and the position in the file in bytes."""
 
     path: Path
     start: int
@@ -52,12 +52,15 @@ class Store:
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """Open the store in a folder, which is created on first use. Its files may take `limit` bytes."""
+        """Open the store in a folder, which is created on first use.
+
+        `limit` is the largest number of bytes that the files of the store may take.
+        """
         self.folder, self.limit = folder, limit
         self._index = RunIndex(folder)
 
     def find(self, key: bytes) -> Iterator[Place]:
-        """Yield where curves with a given key are stored. The most recently used runs come first."""
+        """Yield the places where curves with this key are stored. The most recently used runs come first."""
         query = (
             "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
         )
@@ -66,9 +69,10 @@ class Store:
             yield Place(self.folder / file_name, start)
 
     def runs(self, newest: int = -1, details: bool = False) -> list[StoredRun]:
-        """Return up to `newest` runs, or all runs if `newest` is −1. The newest run comes first.
+        """Return the newest runs, the newest first: up to `newest` of them, or all runs if `newest` is −1.
 
-        Lists do not show the `details` (`run_index.DETAILS`). Reading runs without them is much faster.
+        Without `details`, the fields in `run_index.DETAILS`, which lists of runs do not show, are not read.
+        This is much faster.
         """
         self._index.catch_up()
         if self._index.is_resting:
@@ -77,13 +81,16 @@ class Store:
         return self._runs_in_index("order by began desc limit ?", newest, details=details)
 
     def _runs_from_files(self) -> Iterator[StoredRun]:
-        """Yield all runs, read from their files, because the index may be locked or the disk full."""
+        """Yield all runs, read from their files instead of the index.
+
+        This is necessary if the index is locked or the disk is full.
+        """
         for file_name in file_names(self.folder):
             with suppress(OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
                 yield read(self.folder / file_name)[0]
 
     def unannounced(self) -> list[StoredRun]:
-        """Return the runs without a terminal whose end was not yet reported to the user, the newest first."""
+        """Return the finished runs without a terminal that the user has not been told of, newest first."""
         self._index.catch_up()
         return self._runs_in_index("where detached order by began desc")
 
@@ -103,9 +110,10 @@ class Store:
         return run_of(self.folder, *rows[0]) if rows else None
 
     def finished_as(self, digest: str, but: str) -> str | None:
-        """Return the file name of the newest finished run with this digest, or None.
+        """Return the file name of the newest finished run with this digest, or None if there is no such run.
 
-        The digest covers everything that a run depends on (`StoredRun.resolved`). The file `but` is ignored.
+        The digest covers everything that a run depends on (`StoredRun.resolved`). The run in the file `but`
+        does not count.
         """
         query = "select file, size, row from runs where resolved = ? and file != ? order by began desc"
         for row in self._index.rows(query, digest, but):
@@ -115,7 +123,9 @@ class Store:
         return None
 
     def mark(self, run: StoredRun, **marks: Any) -> None:
-        """Write fields such as `pinned` or `tags` into the file of a run, as `StoredRun.receive` reads them.
+        """Change fields of a stored run, such as `pinned` or `tags`, to the values in `marks`.
+
+        The new values are appended to the run's file, and replace the old ones whenever the file is read.
 
         Raises: BadInput.
         """
@@ -153,9 +163,9 @@ class Store:
             _path_aside(run).unlink()
 
     def remove_remains(self) -> int:
-        """Delete files that killed programs left behind, and return the number of deleted files.
+        """Delete files that killed programs have left behind, and return the number of deleted files.
 
-        These are files whose writer was killed before its first frame, and runs that an app had set aside.
+        These are files without a complete beginning, and files of runs that an app had set aside.
         """
         with suppress(OSError):
             aside = [
@@ -172,9 +182,9 @@ class Store:
         return 0
 
     def make_room(self) -> list[StoredRun]:
-        """Remove the least recently used runs until the store is within its limit, and return them.
+        """Remove the least recently used runs until the store is within its limit; return the removed runs.
 
-        Pinned and running runs are not removed.
+        Pinned runs and runs in progress are not removed.
         """
         self.remove_remains()
         totals = self._index.rows("select sum(size) from runs")
@@ -197,11 +207,11 @@ class Store:
         self._index.rows("update runs set used = ? where file = ?", time.time(), file_name)
 
     def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
-        """Update the index of the store after a file has changed.
+        """Update the index of the store after a file of the store has changed.
 
         Args:
-            keys: digest of the key and position in the file, for every appended curve. With None, the whole
-                file is read.
+            keys: for every curve that was appended, the digest of its key, and its position in the file. With
+                None, the whole file is read.
         """
         if keys is None:
             self._index.scan(path)
@@ -230,7 +240,7 @@ def _age_of_file(path: Path, clock: str) -> float:
 
 
 def _has_no_beginning(path: Path) -> bool:
-    """Return whether a file has no complete first frame, and its writer has ended."""
+    """Return whether the writer of a file has ended before it wrote a complete first frame."""
     if journal.is_written(path):
         return False
     with path.open("rb") as file:

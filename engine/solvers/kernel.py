@@ -151,7 +151,7 @@ def _relu_tangent_kernel(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.
 
 
 class KernelStep(NamedTuple):
-    """Precomputed part of `KernelFit`'s update by one example; this part does not depend on labels."""
+    """The part of `KernelFit`'s update by one example that does not depend on labels, precomputed."""
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""
@@ -167,20 +167,24 @@ class KernelStep(NamedTuple):
 
 
 class KernelFit:
-    """Kernel solution for the examples seen, for every replica and target.
+    """Kernel solution for the k examples seen, for every replica and target.
 
-    L is the Cholesky factor of K + λI, and z(x) = L⁻¹(K(x_j, x))_j. Predictions are cᵀz(x) with c = L⁻¹y. The
-    pivot of an example is K(x, x) + λ − ‖z(x)‖². The square root of the pivot is the next diagonal entry of
-    L, and z(x) is the rest of the same row of L. If λ = 0 and the pivot is 0, the example gets a unit row
-    instead. c then changes to the least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹
-    is computed at the first such example. z does not depend on labels. If the examples are the rows of the
-    data in order, the next entries of z are therefore computed for several examples together.
+    L is the Cholesky factor of K + λI, where K holds the kernels between the examples x_j. The coordinates of
+    a row x are z(x) = L⁻¹(K(x_j, x))_j. Predictions are cᵀz(x) with c = L⁻¹y. The pivot of an example x is
+    K(x, x) + λ − ‖z(x)‖². The square root of the pivot is the next diagonal entry of L, and z(x) is the rest
+    of the same row of L. If λ = 0 and the pivot is 0, the example gets a row of the unit matrix instead. The
+    coefficients c then change to the least-squares solution, by the error times P z/(1 + zᵀP z) with P = (Σ_j
+    z_j z_jᵀ)⁻¹. P is computed at the first example with pivot 0. The coordinates do not depend on labels. So
+    if the examples are the rows of the data in order, their coordinates are computed for several examples
+    together.
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store the kernel, a function that is called with rows [R, n, d] and [R, k, d].
+        """Store the kernel K, a function that maps rows [R, n, d] and rows [R, k, d] to K [R, n, k].
 
-        `weighs`: whether the kernel is xᵀx̃, so that weights exist.
+        Args:
+            lam: penalty λ of ridge regression.
+            weighs: whether the kernel is xᵀx̃, so that the solution has weights.
         """
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
@@ -203,9 +207,9 @@ class KernelFit:
             self._add_example(self._to_come.popleft(), y)
 
     def _compute_steps_ahead(self, x: torch.Tensor) -> None:
-        """Compute the `KernelStep` of an instance [R, 1, d].
+        """Compute the `KernelStep` of the instance x [R, 1, d].
 
-        If the instance is the next row of the data, also compute the steps of later rows.
+        If x is the next row of the data, also compute the steps of some rows after it.
         """
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
@@ -227,8 +231,10 @@ class KernelFit:
     def _diagonal_block(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the diagonal block [R, b, b] of L for the next b examples, and a mask [R, b, 1].
 
-        `kernels` [R, b, b] are the kernels between these instances, and `z` their coordinates. The mask says
-        which instances are linearly independent of earlier ones. All others get unit rows.
+        L is the Cholesky factor of K + λI. `kernels` [R, b, b] are the kernels between the b examples. `z`
+        [R, k, b] are their coordinates L⁻¹(K(x_j, x))_j with respect to the k examples before them. The mask
+        is true for examples that are linearly independent of all earlier ones. Any other example gets a row
+        of the unit matrix in L.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
         remaining = kernels - z.mT @ z
@@ -267,9 +273,10 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _initial_inverse(self) -> torch.Tensor:
-        """Return P = (Σ_j z_j z_jᵀ)⁻¹ for the examples so far, padded to the size of L.
+        """Return P = (Σ_j z_j z_jᵀ)⁻¹, where z_j are the coordinates of the examples so far.
 
-        Call this method before L has any unit row.
+        P is padded to the size of L. Call this method before the first example that depends linearly on
+        earlier ones.
         """
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
@@ -279,10 +286,9 @@ class KernelFit:
         return padded
 
     def _update_inverse(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update `inverse`, the matrix P = (Σ_j z_j z_jᵀ)⁻¹, after an example.
+        """Update `inverse`, the matrix P = (Σ_j z_j z_jᵀ)⁻¹ of the examples' coordinates, after an example.
 
-        If the instance is linearly dependent on earlier ones, also change c to the new least-squares
-        solution.
+        If the example is linearly dependent on earlier ones, also change c to the new least-squares solution.
         """
         seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
         image = inverse[:, seen, seen] @ step.z  # P z
@@ -297,7 +303,7 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates_of(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z(x) of rows x [R, n, d], one per example seen: [R, k, n]."""
+        """Return the coordinates z(x) of rows x [R, n, d]: one number for each of k examples, [R, k, n]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -319,12 +325,15 @@ class KernelFit:
         return (self._dual_coefficients().mT @ self._seen[:, : self._k]).to(self._given.dtype).flatten(0, 1)
 
     def squared_norm(self) -> torch.Tensor:
-        """Return ‖f‖² = aᵀKa [B] in the space of the kernel, computed as ‖c‖² − λ‖a‖²."""
+        """Return ‖f‖² = aᵀKa [B] of the solution f, computed as ‖c‖² − λ‖a‖².
+
+        The norm is that of the kernel's Hilbert space.
+        """
         c = self._c[:, :, : self._k]
         return (c.square().sum(2) - self._lam * self._dual_coefficients().square().sum(1)).flatten()
 
     def _dual_coefficients(self) -> torch.Tensor:
-        """Return the coefficients a = L⁻ᵀc of the examples in the solution, [R, k, m]."""
+        """Return the coefficients a = L⁻ᵀc of the k examples, for m targets: [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
@@ -342,22 +351,22 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 def operations_of_fit(sizes: Sizes) -> float:
     """Return the number of multiplications of a kernel fit.
 
-    For the k-th example, the kernels with all n rows take n d multiplications. One new coordinate of every
-    row takes n k. Updating the predictions takes n for each target.
+    For the k-th example, the kernels with all n rows of the data take n d multiplications. One new coordinate
+    of every row takes n k, and the update of the predictions takes n for each target.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
 
 
 class GrowingRows:
-    """Stack of rows [R, k, n], stored in chunks that are never copied."""
+    """Matrices [R, k, n] that grow by rows. They are stored in chunks, so old rows are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Create an empty stack. `nothing` [R, 0, n] sets R, n and the dtype."""
+        """Create matrices without rows. `nothing` [R, 0, n] sets R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
-        """Add rows [R, b, n]. The caller must not change them later: some are stored without a copy."""
+        """Append b rows [R, b, n]. The caller must not change them later: some are stored without a copy."""
         replicas, n = self._nothing.shape[0], self._nothing.shape[2]
         if rows.shape[1] == CHUNK and self._count == CHUNK * len(self._chunks):
             self._chunks.append(rows)
@@ -386,13 +395,16 @@ class GrowingRows:
         )
 
     def subtracted(self, minuend: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
-        """Subtract combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
+        """Subtract b linear combinations of the rows from `minuend` [R, b, n], in place, and return it.
+
+        `coefficients` are [R, k, b].
+        """
         for rows, part in self._rows_by_chunk():
             minuend.baddbmm_(coefficients[:, rows].mT, part, alpha=-1)
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
+        """Return b linear combinations [R, b, n] of the first k rows, with `coefficients` [R, b, k]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._rows_by_chunk():
             of_chunk = coefficients[:, :, rows]

@@ -69,7 +69,8 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     """Return the w = vec W of least ‖W‖_* with Xw = y, for X [k, d] and y [k]. If no w fits y, fit XX⁺y.
 
-    Raises: ArithmeticError if the relative gap between ‖W‖_* and its dual bound is above ACCEPTED.
+    Raises: ArithmeticError if the relative gap between ‖W‖_* and its lower bound, from the dual problem, is
+    above ACCEPTED.
     """
     shortest: Floats = np.asarray(np.linalg.lstsq(X, y)[0], np.float64)
     if not shortest.any():
@@ -78,7 +79,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """Project w onto the vectors that fit the labels."""
+        """Return the vector nearest to w among the vectors that fit the labels."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -105,7 +106,10 @@ def _basis_of_row_space(X: Floats) -> Floats:
 
 
 def _shrunk_singular_values(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """Reduce the singular values of the matrix with entries w by the number `by`, down to 0 at least."""
+    """Subtract `by` from all singular values of a matrix, and replace negative results by 0.
+
+    The vector w contains the entries of the matrix, row by row. The result has the same form.
+    """
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk

@@ -33,16 +33,16 @@ Rounding errors are smaller than this distance.
 class PathRule(Solver, frozen=True, tag="path-rule"):
     """Predicts the label of a product x¹ ⊗ … ⊗ xʳ if labels seen determine this label, and otherwise 0.
 
-    The rule assumes that every label ±1 is a product of unknown signs, one for each factor. With two factors,
-    every example is an edge that joins its first factor to its second factor. A label is known if a path of
-    such edges leads from x¹ to x². The label is then the product of the labels along the path. With r
-    factors, an instance has an indicator vector, with one entry for each possible value of each factor. The
-    entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known if the
-    indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
-    decides this. Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do
-    not change predictions. For two factors whose different values are orthogonal vectors, the prediction is
-    sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 =
-    0. Source: theory/hadamard#factors.
+    The rule assumes that every label ±1 is a product of unknown signs, one for each factor x¹, …, xʳ. With
+    two factors, every example is an edge that joins its first factor to its second factor. A label is known
+    if a path of edges seen leads from x¹ to x². The label is then the product of the labels along the path.
+    With r factors, an instance has an indicator vector, with one entry for each possible value of each
+    factor. The entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known
+    if the indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
+    decides this. Two factors x and x̃ count as the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of
+    single factors do not change predictions. For two factors whose different values are orthogonal vectors,
+    the prediction is sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t
+    x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -83,7 +83,11 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """Signs of products that follow from the examples seen, for every replica and target."""
+    """Labels of instances x¹ ⊗ … ⊗ xʳ, as far as the examples seen determine them.
+
+    A label is the product of r unknown signs, one for each factor. Labels are stored for every replica and
+    target.
+    """
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _projection_weights(factors)
@@ -101,10 +105,11 @@ class Paths:
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _random_projections(self, instances: Instances) -> tuple[Floats, Floats]:
-        """Return random projections of each factor, [R, n, VIEWS, r], and of each instance, [R, n].
+        """Return random projections of each factor of n instances, [R, n, VIEWS, r], and of each instance.
 
         A factor's VIEWS projections have an unknown common scale, which depends on the other factors. The
-        sign of an instance's projection distinguishes the instance x from −x.
+        projections of instances are [R, n]. The sign of such a projection distinguishes the instance x from
+        −x.
         """
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
@@ -156,9 +161,9 @@ class Paths:
 def _projection_weights(factors: tuple[int, ...]) -> Floats:
     """Return weights [1, VIEWS · r + 1, d] of random projections of instances x¹ ⊗ … ⊗ xʳ [d].
 
-    A projection is the product of r inner products, one of each factor with a vector. There is one fixed
-    vector for each factor. There are also VIEWS projections for each factor, in which a random vector
-    replaces the fixed vector of this factor. The last projection uses only fixed vectors.
+    Every projection is a product of r inner products, each of a factor with a vector. There is one fixed
+    vector for each factor. In VIEWS projections for each factor, a random vector replaces the fixed vector of
+    this factor. The last projection uses only fixed vectors.
     """
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
@@ -178,7 +183,7 @@ def _projection_weights(factors: tuple[int, ...]) -> Floats:
 def _projectors_onto(views: Floats) -> Floats:
     """Return matrices u uᵀ [n, VIEWS²], where u is a row of `views` [n, VIEWS] divided by its length.
 
-    The matrix depends on neither the length nor the sign of the row.
+    The matrix u uᵀ changes neither with the length nor with the sign of the row.
     """
     lengths = np.linalg.norm(views, axis=1, keepdims=True)
     units = views / np.where(lengths > 0, lengths, 1.0)
@@ -186,7 +191,10 @@ def _projectors_onto(views: Floats) -> Floats:
 
 
 def _distinct_directions(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the index [n] of every vector's direction, and the projectors of the different directions."""
+    """Return an index of its direction for each row of `views`, and u uᵀ of the different directions.
+
+    Rows that differ only in length or sign have the same direction; u is a row divided by its length.
+    """
     projectors = _projectors_onto(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:

@@ -36,7 +36,7 @@ class Evaluator(Protocol):
         """Return whether evaluation number `record` reads weights or predictions of the hypothesis."""
 
     def measured(self) -> Measures:
-        """Return the values measured since the last call."""
+        """Return the values of all evaluations since the last call of this method."""
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
@@ -52,7 +52,7 @@ Separate products, each of which reads the matrix again, take 3 to 7 times as lo
 
 
 class Blocks:
-    """Buffer that collects weights [B, d] of several evaluation points for one joint matrix product.
+    """Buffer that collects the weights [B, d] of several evaluation points for one matrix product.
 
     Blocks have a fixed size. The number of an evaluation point determines its position in a block, and empty
     positions are filled with zeros. So every matrix product of weights and instances has the same shape.
@@ -74,9 +74,10 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product` to the block, and return the results of the weights that were added to it.
+        """Apply `product` to the buffered weights, return its results for them, and empty the buffer.
 
-        `product` maps a block [size, B, d] to [size, …].
+        `product` maps a block of weights [size, B, d] to [size, …]. Positions of the block without buffered
+        weights hold zeros, and their results are dropped.
         """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
@@ -97,8 +98,8 @@ MOST_CELLS = 1 << 25
 class Mistakes:
     """Counter of misclassified rows, for labels of two classes.
 
-    It counts at every evaluation of a small training run. In a large run, counting would take longer than
-    computing the losses, so it counts at some evaluations only.
+    In a small training run, mistakes are counted at every evaluation. In a large run, counting would take
+    longer than computing the losses, so mistakes are counted at some evaluations only.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -115,7 +116,7 @@ class Mistakes:
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Handle the next evaluation. `predict()` [B, n] is called only if mistakes are counted there."""
+        """Process the next evaluation. `predict()` [B, n] is called only if mistakes are counted at it."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -126,7 +127,7 @@ class Mistakes:
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Handle the next S evaluations, given their predictions [S, B, n]."""
+        """Process the next S evaluations, whose predictions are [S, B, n]."""
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
             self._records += [self._record - self._first + number for number in turns]
@@ -134,14 +135,17 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Handle the next evaluation. `right()` returns correct minus wrong predictions, numbers [B]."""
+        """Process the next evaluation. `right()` returns the number of right minus wrong predictions, [B]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
         self._record += 1
 
     def measured(self) -> Measures:
-        """Return the shares of mistakes since the last call, one per evaluation; NaN where not counted."""
+        """Return the shares of misclassified rows at all evaluations since the last call of this method.
+
+        A share is NaN at an evaluation where mistakes are not counted.
+        """
         if self._waiting:
             self._count_waiting_mistakes()
         records, self._first = self._record - self._first, self._record
@@ -174,8 +178,8 @@ def counted_everywhere(data: Data, records: int) -> bool:
 class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
-    It computes predictions for each evaluation point or, if this is faster, for blocks of evaluation points.
-    If a loss is `steady`, the bits of each loss do not depend on its position in the computed tensor. Such a
+    It computes predictions for each evaluation point or, if this is faster, for several evaluation points at
+    once. If a loss is `steady`, the bits of a loss value do not depend on its position in the tensor. Such a
     loss is averaged for many evaluation points at once. Any other loss is averaged for one evaluation point
     at a time.
     """
@@ -258,7 +262,10 @@ class ByPredictions:
                 del self._counts[:together]
 
     def _measure_seen_and_unseen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
-        """Average losses over seen and unseen rows. `counts` [S, B or 1, n] says how often each was seen."""
+        """Average losses over the rows seen and over the rows not seen.
+
+        `counts` [S, B or 1, n] says how often each of the n rows was seen.
+        """
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
@@ -319,8 +326,8 @@ class ByWeights:
 class AroundZero(ByWeights):
     """Evaluator that computes the mean square loss as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n, in float64.
 
-    Cancellation of the terms leaves errors of the size of float64 rounding, below the precision of float32
-    weights.
+    The terms partly cancel. The error that this leaves is of the size of float64 rounding, below the
+    precision of float32 weights.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -348,11 +355,11 @@ def evaluator(
     measures: tuple[Measure, ...],
     order: torch.Tensor | None,
 ) -> Evaluator:
-    """Return the cheapest evaluator for a training run.
+    """Return the fastest evaluator for a training run.
 
-    The mean square loss of predictions xᵀw is a quadratic function, which needs no predictions. For labels
-    xᵀw*, it is a function of w − w*. For other labels, it is a function of w, which loses digits by
-    cancellation. So this function of w is used only for w in float32, and computed in float64.
+    For predictions xᵀw, the mean square loss is a quadratic function of w, which can be computed without
+    predictions. For labels xᵀw*, it is computed from w − w*. For other labels, it is computed from w, which
+    loses digits by cancellation. So this is done only for w in float32, and in float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
@@ -365,7 +372,11 @@ def evaluator(
 
 
 def _pays_to_use_gram(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether losses computed from XᵀX are as exact as from predictions, and cheaper."""
+    """Return whether to compute losses from XᵀX instead of predictions Xw.
+
+    Both methods are equally exact if the weights are in float32, because XᵀX is in float64. XᵀX is faster if
+    at least d weight vectors are evaluated.
+    """
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
@@ -381,7 +392,8 @@ def _points_per_product(data: Data, records: int) -> int:
 def bytes_held(sizes: Sizes) -> int:
     """Return the memory in bytes that an evaluator needs.
 
-    If instances are a matrix, it stores a Gram matrix, and predictions for several evaluation points.
+    If the instances are a matrix, the evaluator stores their Gram matrix, and predictions for several
+    evaluation points.
     """
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 class GradientField:
     """Vector field dθ/dt = −c ⊙ ∂L/∂w of one or several nets, for a mirror map from θ to the weights w.
 
-    θ are the dual weights of all layers, concatenated to one vector. c is the speed of each layer, and L the
+    The vector θ holds the dual weights of all layers. The factor c is the speed of each layer, and L is the
     mean loss of the given rows.
     """
 
@@ -47,7 +47,10 @@ class GradientField:
         labels: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """`dual` and `fixed` are [N, …], `instances` [1, n, d], and `labels` [N·outputs, n]."""
+        """Store the nets and rows: `dual` and `fixed` [N, …], `instances` [1, n, d], `labels` [N·outputs, n].
+
+        There are N nets with n common rows.
+        """
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
@@ -80,7 +83,7 @@ class GradientField:
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether `jacobian` works: it requires a single net whose weights w equal θ."""
+        """Whether `jacobian` can be called: it requires a single net whose weights w equal θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
@@ -134,7 +137,7 @@ class Accuracy(NamedTuple):
 
 
 class OutOfEvaluations(Exception):
-    """Error: a solution, computed up to `time`, needs more evaluations of its field than allowed."""
+    """Error: to advance beyond `time`, a solution needs more evaluations of its field than allowed."""
 
     def __init__(self, time: float) -> None:
         super().__init__(time)
@@ -161,8 +164,8 @@ class VectorField(Protocol):
 class Trajectory:
     """Solution of dθ/dt = F(θ) from t = 0 to `end`, computed step by step.
 
-    If the field is not finite, or the tolerances require steps that are too small for float64, the solution
-    breaks off. It is NaN from then on.
+    The solution breaks off if the field is not finite, or if the tolerances require steps that are too small
+    for float64. From then on, the solution is NaN.
     """
 
     def __init__(self, field: VectorField, end: float, accuracy: Accuracy) -> None:
@@ -177,13 +180,13 @@ class Trajectory:
         return 0.0 if self._solver is None else float(self._solver.t)
 
     def reaches(self, time: float) -> bool:
-        """Return whether the solution is known up to `time`. True also if it has broken off earlier."""
+        """Return whether the solution at `time` is known. A solution that has broken off is known as NaN."""
         return self._broken or self.time >= time
 
     def at(self, time: float) -> Floats:
-        """Return the solution at a time within the last step, or NaN if it has broken off earlier.
+        """Return θ [P] at a time within the last step, or NaN if the solution broke off before this time.
 
-        Raises: OutOfEvaluations, because some methods evaluate the field to interpolate.
+        Raises: OutOfEvaluations, because some methods evaluate the field to interpolate within a step.
         """
         if self._solver is None or self.time < time:
             return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
@@ -268,9 +271,9 @@ On stiff problems, implicit methods can take longer steps.
 class Reversed:
     """A vector field with its coordinates in reversed order, so that rounding errors are different.
 
-    A solution that starts near an unstable symmetric solution leaves it in a direction that rounding errors
-    determine. Two solvers with the same rounding errors would leave in the same direction, and wrongly
-    confirm each other. Reversed coordinates give other rounding errors.
+    An unstable symmetric solution amplifies rounding errors: nearby solutions leave it in a direction that
+    the rounding errors determine. Two solvers with the same rounding errors would leave it in the same
+    direction, and wrongly confirm each other. With reversed coordinates, the rounding errors are different.
     """
 
     def __init__(self, field: GradientField) -> None:
@@ -288,11 +291,11 @@ class VerifiedTrajectory:
     """Solution of dθ/dt = F(θ) at increasing times, which is NaN once it is no longer accurate.
 
     Local errors are below the tolerances, but an unstable flow amplifies them until they exceed the weights.
-    Conserved quantities need not show this. So the class compares the solution with a second solution, which
-    has loose tolerances and takes few steps. If they disagree, either of them may be wrong. The second
-    solution is then replaced by a third solution with tighter tolerances, computed from t = 0. If the third
-    solution also disagrees with the first, the first solution counts as inaccurate. Source: Hairer, Nørsett,
-    Wanner 1993, II.4.
+    Conserved quantities may not show this. So the class compares the solution with a second solution, which
+    has loose tolerances and takes few steps. If the two solutions disagree, either of them may be wrong. A
+    third solution, with tighter tolerances, is then computed from t = 0, and replaces the second. If the
+    third solution also disagrees with the first, the first solution counts as inaccurate. Source: Hairer,
+    Nørsett, Wanner 1993, II.4.
     """
 
     def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:
@@ -306,7 +309,7 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the vector field, without those of the comparisons."""
+        """Number of evaluations of the vector field, not counting the solutions to compare with."""
         return self._solution.evaluations
 
     @property
@@ -315,7 +318,9 @@ class VerifiedTrajectory:
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
-        """Advance to `time`; yield after each step of the solution or of a comparison.
+        """Advance the solution to `time`, and compare it there with a second solution.
+
+        Yield after each step of the solver, in both solutions, so that callers can stop the computation.
 
         Raises: OutOfEvaluations.
         """
@@ -338,7 +343,10 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Begin the next comparison. If none is left, the solution counts as inaccurate."""
+        """Begin to compute the next solution to compare with.
+
+        If all accuracies of `_comparisons` were tried, the solution counts as inaccurate.
+        """
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
             self.is_accurate = False
@@ -347,7 +355,7 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracy of each solution to compare with, and the largest difference that is accepted."""
+    """Yield the accuracy of each solution to compare with, and the largest accepted relative difference."""
     # Only the solution itself has a limit of evaluations, because the cost of comparisons must not decide
     # whether the solution is confirmed.
     unlimited = accuracy._replace(evaluations=sys.maxsize)
@@ -361,7 +369,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return how many floats a verified solution needs at most, including one comparison."""
+    """Return how many floats a verified solution stores at most, with one solution to compare with."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

@@ -95,7 +95,7 @@ class SOAP(Update, frozen=True, tag="soap"):
     def _exact_direction(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
         """Return the direction of a step in the exact eigenbasis of L and R, and the next state.
 
-        L and R include the gradient G [B, h, d] of this step.
+        L and R are averages of GGᵀ and GᵀG that include the gradient G [B, h, d] of this step.
         """
         factors = self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1)
@@ -109,9 +109,10 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _direction_in_stored_basis(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction of a step in the stored basis, and a state with the basis of the next step.
+        """Return the direction of a step in the eigenbasis of the previous step, and the next state.
 
-        The stored basis is that of the previous step.
+        The basis is Q_L and Q_R in `state`, and G [B, h, d] is the gradient. The next state contains the
+        basis for the next step, which is updated after every `refresh` steps.
         """
         assert self.refresh is not None, "`step` asks"
         steps, QL, QR = state["seen"], state["QL"], state["QR"]  # the first G makes no step
@@ -141,17 +142,17 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _has_accurate_eigenvector(sizes: torch.Tensor) -> torch.Tensor:
-    """Return a mask [B, d] of the eigenvalues that are large enough to have accurate eigenvectors."""
+    """Return which of the eigenvalues `sizes` are large enough for accurate eigenvectors, [B, d]."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
 def _refreshed_basis(
     S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sort and update the columns of Q, which approximate the eigenvectors of S.
+    """Sort and update the columns q of Q, which approximate the eigenvectors of S.
 
-    Return the order [B, d] of the columns q of Q by qᵀSq, largest first, and the new Q. The columns of Q are
-    first sorted in this order. The new Q is then the orthogonal factor of a QR decomposition of S Q. Batch
+    The columns are sorted by qᵀSq, largest first. The new Q is the orthogonal factor of a QR decomposition of
+    S Q, with sorted columns. Return the indices [B, d] of the columns in sorted order, and the new Q. Batch
     members that are not `due` keep their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)

@@ -33,9 +33,9 @@ def load(
     """Return the document of a preset, with changes from command-line options.
 
     Args:
-        settings: values of --set.
-        device: value of run.device; None leaves it unchanged.
-        path: value of run.path, which names the backend; None leaves it unchanged.
+        settings: values of the option --set.
+        device: value for the field run.device; None leaves the field unchanged.
+        path: value for the field run.path, which names the backend; None leaves the field unchanged.
         answer: function that gets a message if the preset uses outdated words, such as old names of parts.
 
     Raises: BadInput.
@@ -59,10 +59,10 @@ def load(
 
 
 def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
-    """Load a preset like `load`, and adapt its texts to the changes by --set.
+    """Load a preset like `load`, and replace texts that the option --set makes false.
 
-    If --set changes what is run, the title of the document states the changes, and its story and source are
-    empty. Texts that --set itself sets are kept. Raises: BadInput.
+    If --set changes what is run, the title of the document becomes a list of the changes, and its story and
+    source become empty. A title, story or source that --set itself sets is kept. Raises: BadInput.
     """
     from engine.core.parts import BadInput
     from engine.spec import documents, presets
@@ -81,13 +81,13 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
 
 
 def devices_at(place: str | None, device: str | None) -> tuple[Sequence[Begin], str | None]:
-    """Return one function per device that --on selects, and the device name to set in the run.
+    """Return a function for each device that --on selects, and a value for the field run.device.
 
-    Each function starts a process on its device. Without --on, there are no functions, and the name is
-    `device`. With --on, the name is "cuda".
+    Each function starts a process on its device, and the value is "cuda". Without --on, there are no
+    functions, and the value is `device`.
 
     Args:
-        place: value of the option --on; it selects all CUDA devices of this machine.
+        place: value of the option --on, which selects all CUDA devices of this machine; None without --on.
         device: value of the option --device.
 
     Raises: BadInput if `place` is unknown, or if both options are given.
@@ -108,7 +108,10 @@ def devices_at(place: str | None, device: str | None) -> tuple[Sequence[Begin], 
 
 
 def need_terminal(preset: str) -> None:
-    """Raise BadInput if the terminal cannot show the app; the message says how to run `preset` without it."""
+    """Raise BadInput if the terminal cannot show the app.
+
+    The message says how to run `preset` without the app.
+    """
     from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:
@@ -123,7 +126,7 @@ def need_terminal(preset: str) -> None:
 
 
 def refuse_preset(word: str) -> None:
-    """Raise BadInput if `word`, which was typed in place of a command, is a preset."""
+    """Raise BadInput if `word` is the name of a preset, typed where a command must stand."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 

@@ -27,9 +27,10 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 
 
 def add_axis(raw: Raw) -> None:
-    """Add a sweep axis with two values.
+    """Add a sweep axis with two values to a document.
 
-    Pictures of curves get separate curves for these values. Heat maps show the first value.
+    Every picture of curves then has a separate curve for each of the two values. Heat maps show the first
+    value.
     """
     used_names = {axis.get("name") for axis in raw["axes"]}
     axis_name = next(letter for letter in LETTERS if letter not in used_names)
@@ -42,9 +43,10 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove a sweep axis, and replace references to the axis by its first value.
+    """Remove a sweep axis from a document, and replace references to the axis by its first value.
 
     Args:
+        number: index of the removed axis among the document's axes.
         clock: the new x-axis of pictures whose x-axis was the removed axis, such as the number of examples.
     """
     axis_name = raw["axes"][number].get("name")
@@ -68,9 +70,10 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
 
 
 def give_axis_by(raw: Raw, number: int, kind: str) -> None:
-    """Convert the values of an axis to a range from the first to the last, or to a list.
+    """Store the values of a sweep axis as a range from the first value to the last, or as a list.
 
     Args:
+        number: index of the axis among the document's axes.
         kind: "range", or any other word for a list.
     """
     axis = raw["axes"][number]
@@ -91,11 +94,11 @@ def add_picture(raw: Raw, clock: str) -> None:
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture. Pictures that draw the removed picture as their background lose that background.
+    """Remove a picture from a document. Pictures that have it as their background lose this background.
 
-    A claim that names no picture is about the first picture. If the first picture is removed, such a claim
-    gets the name of this picture, or "the removed picture" if the picture has no name. Without this name, the
-    claim would become a claim about the next picture.
+    A claim that names no picture is about the first picture of the document. If the first picture is removed,
+    such a claim gets its name, or "the removed picture" if it has no name. Otherwise, the claim would become
+    a claim about the new first picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:
@@ -211,9 +214,9 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """A claim that does not fit the edited experiment, with the reason why it does not fit.
+    """A claim that refers to a missing part of an edited experiment, and the reason why it is left out.
 
-    For example, the claim may be about a learner that the experiment no longer has.
+    For example, the claim may be about a learner that the user has removed.
     """
 
     claim: dict[str, Any]
@@ -221,13 +224,13 @@ class LeftOutClaim(NamedTuple):
 
 
 class Fitting(NamedTuple):
-    """Claims of an edited experiment that fit it, and claims that do not.
+    """Numbers of the claims that an edited experiment can keep, and the claims that it must leave out.
 
-    A claim does not fit if it is, for example, about a missing learner.
+    A claim must be left out if, for example, it is about a learner that the user has removed.
 
     Args:
-        numbers: positions of the fitting claims among all claims.
-        left_out: the other claims, by their position among all claims.
+        numbers: indices of the kept claims in the list of all claims.
+        left_out: the claims that are left out, by their index in the list of all claims.
     """
 
     numbers: list[int]
@@ -237,9 +240,10 @@ class Fitting(NamedTuple):
 def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses, such as claims about a missing learner.
 
-    Returns: the result of `read`, the document without these claims, and which claims fit.
+    Returns: the result of `read`, the document without the refused claims, and the list of kept and refused
+    claims.
 
-    Raises: BadInput if `read` refuses anything but claims.
+    Raises: BadInput if `read` refuses a part of the document that is not a claim.
     """
     claims = raw.get("claims") or []
     fitting_numbers = list(range(len(claims)))
@@ -257,12 +261,14 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out_claim(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the position of the refused claim among `claims`, and the claim.
+    """Return the index in `claims` of the claim that was refused, and this claim with the reason.
 
     Args:
-        numbers: for each claim that was checked, its position among `claims`.
+        refusal: error that names the claim by its position among the checked claims.
+        claims: all claims of the document.
+        numbers: for each checked claim, its index in `claims`.
 
-    Raises: `refusal` itself if it is not about a claim.
+    Raises: `refusal` itself if the error is not about a claim.
     """
     place = re.match(r"claims\[(\d+)\]", refusal.where)
     if place is None:

@@ -46,13 +46,13 @@ GIVEN_BACK = (
 
 
 class TimedFile:
-    """Output file that measures the time spent in writes, including a write in progress.
+    """Terminal output that measures the time spent in writes, including a write in progress.
 
     After the terminal is lost, output is dropped, because the program must not wait for a lost terminal.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
-        """Start to measure writes to `file`. Call `lost` if a write fails because the terminal is lost."""
+        """Measure the writes to `file`, and call `lost` if a write fails because the terminal is lost."""
         self._file, self._lost = file, lost
         self._blocked = 0.0
         self._since: float | None = None
@@ -108,7 +108,10 @@ class TimedDriver(LinuxDriver):
         signal.signal(signal.SIGCONT, self._schedule_resume)
 
     def run_input_thread(self) -> None:
-        """Post keys and clicks until the driver stops or the terminal is lost. An error ends the app."""
+        """Send keys and clicks to the app until the driver stops or the terminal is lost.
+
+        An error in this thread ends the app.
+        """
         try:
             self._post_input()
         except Exception as error:
@@ -128,7 +131,7 @@ class TimedDriver(LinuxDriver):
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal's settings. The exit does not wait for further keys; they go to the shell."""
+        """Restore the terminal's settings. Keys that are pressed later go to the shell."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()
@@ -155,7 +158,7 @@ class TimedDriver(LinuxDriver):
     def give_back(self) -> None:
         """Restore the terminal's settings at once, without a lock.
 
-        A write in progress may take PATIENCE seconds at most.
+        If a write is in progress, wait for its end, but at most PATIENCE seconds.
         """
         self.line.close()
         end = time.monotonic() + PATIENCE
@@ -185,10 +188,7 @@ def _raise_error(error: Exception) -> None:
 
 
 class FrameRate:
-    """Frames per second of the app.
-
-    The rate is `highest_rate`, or less if the connection or the engine is slow.
-    """
+    """Frames per second of the app: `highest_rate`, or less if the connection or the engine is slow."""
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate
@@ -197,11 +197,11 @@ class FrameRate:
         self._seen = 0.0
 
     def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
-        """Adapt the frame rate to the cost of the last frame, and return whether the next one can be sent.
+        """Adapt the frame rate to the cost of the last frame, and return whether to send the next frame now.
 
         Args:
             line: the timed terminal output; None if output is not timed.
-            drawing: processor seconds of the last frame if the engine was running, otherwise 0.
+            drawing: processor seconds that drawing the last frame took; 0 if the engine was not running.
         """
         blocked = 0.0 if line is None else line.blocked
         took, self._seen = blocked - self._seen, blocked

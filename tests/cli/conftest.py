@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from hadamard_tui.cli import main
+from hadamard_tui.headless import console
 
 SMALL = """
 title = "Eight features"
@@ -70,6 +72,8 @@ def call(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     """Call the command line in this process, with no terminal anywhere."""
     for variable in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(variable, raising=False)
+    # On a slow host, lines of progress would stand among the errors.
+    monkeypatch.setattr(console, "PERIOD", math.inf)
 
     def answer(*arguments: str) -> Answer:
         capfd.readouterr()

@@ -38,7 +38,7 @@ run = { device = "cpu" }
 
 
 @pytest.fixture
-def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow_clock(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clock that advances by ten seconds at every reading, and runs that wait for two readings."""
     looks, looked, really_sweep = [0], threading.Condition(), job.run_sweep
 
@@ -54,6 +54,7 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
             assert looked.wait_for(lambda: looks[0] >= wanted, timeout=30)
         return really_sweep(*arguments)
 
+    monkeypatch.setattr(console, "PERIOD", 10.0)
     monkeypatch.setattr(console, "monotonic", clock)
     monkeypatch.setattr(job, "run_sweep", sweep_after_looks)
 

@@ -38,7 +38,7 @@ COUNT = 8
 
 
 class Reached(NamedTuple):
-    """Losses, weights and counts of right predictions after a training example."""
+    """State after a training example: losses, weights, and counts of right predictions."""
 
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
@@ -49,13 +49,14 @@ class Reached(NamedTuple):
 
 
 class CompiledPass:
-    """Weight vectors trained by a `MultiplicativeStep` on ±1 examples, with labels xᵀw* and square loss.
+    """Weight vectors w in training by a `MultiplicativeStep`, for labels xᵀw* and square loss.
 
-    The examples are rows of a Sylvester matrix. The average loss over all of its rows is ‖w − w*‖².
+    The examples x are rows of a Sylvester matrix, with entries ±1. The average loss over all rows of this
+    matrix is ‖w − w*‖².
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """Store the examples in the order of training. If `counts` is set, count mistakes at the start."""
+        """Store the examples in the order of training. If `counts` is set, count mistakes before training."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         multiplicative_step = update.multiplicative_step(architecture)
@@ -105,7 +106,11 @@ class CompiledPass:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has returned the states after all examples that `learn_ahead` has trained on."""
+        """Whether the current state follows the last example that `learn_ahead` has trained on.
+
+        `learn_ahead` trains on several examples and stores the state after each; `step` goes to the next
+        state.
+        """
         return not self.to_come
 
     @property
@@ -115,10 +120,10 @@ class CompiledPass:
         return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept_bytes)))
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
-        """Train on the next examples. Their number is the length of `keep` and of `count`.
+        """Train on the next K examples, where K is the length of `keep` and of `count`.
 
-        Weights are stored after the examples marked in `keep`, and mistakes on all rows are counted after the
-        examples marked in `count`.
+        The weights are stored after each example that is marked in `keep`. Mistakes on all rows are counted
+        after each example that is marked in `count`.
         """
         losses, weights, right = self._learn_examples([False, *keep], [False, *count])
         first_weights, counted = iter(weights), iter(right)
@@ -130,11 +135,11 @@ class CompiledPass:
     def _learn_examples(
         self, keep: Sequence[bool], count: Sequence[bool]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Train on the next K examples.
+        """Train on the next K examples, and return losses, weights and counts of right predictions.
 
         `keep` and `count` have K + 1 entries: one for the state before the first example, and one for the
-        state after each example. Return the losses [K, B], the weights [slots, V, d] where `keep` is true,
-        and the counts of mistakes [slots, B] where `count` is true.
+        state after each example. The losses are [K, B]. The weights [slots, V, d] have one slot for each true
+        entry of `keep`. The counts [slots, B] have one slot for each true entry of `count`.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)
@@ -161,7 +166,7 @@ class CompiledPass:
     def _learn_in_threads(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
         """Train all weight vectors on the examples, divided among threads.
 
-        `passes` is the work for each weight vector, in units of the training on one example.
+        `passes` is the work per weight vector: 1 is the work of training on one example.
         """
         # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS
@@ -195,14 +200,14 @@ class CompiledPass:
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number of right minus the number of wrong predictions of every model, [B]."""
+        """Return the number of right minus the number of wrong predictions of each of B models, [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _transformed_labels(self) -> NDArray[np.int8]:
-        """Return the signs of the labels xᵀw* of all rows x, [R, targets, d].
+        """Return the signs of the labels xᵀw* of all rows x of the Sylvester matrix, [R, targets, d].
 
-        The rows are in the order in which `transform`, in kernels.py, writes the products with them.
+        The rows are in the order in which `transform`, in kernels.py, writes its results.
         """
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
@@ -220,7 +225,7 @@ def _weights_of_halves(halves: torch.Tensor) -> torch.Tensor:
 
 
 def _slot_numbers(marked: Sequence[bool]) -> NDArray[np.int64]:
-    """Return 0, 1, 2 … for the marked entries, and −1 for unmarked entries."""
+    """Return the numbers 0, 1, 2 … for the marked entries in their order, and −1 for all other entries."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)
 
@@ -248,7 +253,7 @@ class CompiledEvaluator:
 
 
 class CompiledLearner:
-    """Learner that trains on single examples in the order of training. One call trains on many of them."""
+    """Learner that trains on examples in their order; one compiled call trains on many of them."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         data = inputs.data
@@ -261,8 +266,8 @@ class CompiledLearner:
     def learn(self, k: int) -> Iterable[None]:
         """Advance to the state after example number k.
 
-        If the model has not been trained on this example, train on it and on the examples after it. Stop at
-        the next evaluation that needs more than the losses, or after `at_once` examples.
+        If the model has not been trained on this example, train on it and on later examples. Stop at the next
+        evaluation that needs more than losses and mistakes, or after `at_once` examples.
         """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)

@@ -24,11 +24,12 @@ Array = Any
 
 
 class Members(NamedTuple):
-    """Weight vectors w = a − b, or w = a, in training: B vectors for each of R replicas.
+    """Weight vectors w in training, B vectors for each of R replicas, with w = a − b, or w = a.
 
-    If w = u² − v² (a `MultiplicativeStep` of power 2), then a = u² and b = v², and factors are squared, too.
-    The few entries with w* ≠ 0 are stored in `apart`, and `halves` has 0 in their place. At all other
-    entries, w* is 0, so w is itself the error w − w*. So no rounding error arises from computing w − w*.
+    A step multiplies each a_i and b_i by a factor. If w = u² − v² (a `MultiplicativeStep` of power 2), then a
+    = u² and b = v², and factors are squared, too. The targets w* have few entries that are not 0. At these
+    entries, a and b are stored in `apart`, and `halves` has 0. At all other entries, w* is 0, so w equals the
+    error w − w*, and no rounding error arises from the subtraction.
     """
 
     halves: Array
@@ -112,7 +113,7 @@ So all its inner loops run over many entries.
 
 
 def part(function: Function) -> Function:
-    """Compile a function that compiled loops call."""
+    """Compile a function with numba, for calls by other compiled functions."""
     compiled: Function = njit(**OPTIONS, forceinline=True)(function)
     return compiled
 
@@ -127,11 +128,11 @@ def loop(function: Function) -> Function:
 
 @loop
 def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
-    """Compute rows of a Sylvester matrix, each times a given sign ±1. Write them to `signs`, int8 [R, K, d].
+    """Compute rows of a Sylvester matrix, each times a sign ±1. Write them to `signs`, int8 [R, K, d].
 
-    `numbers` and `row_signs` [R, K] are the indices and signs of the rows. Entry i of row h is
-    (−1)^popcount(h & i). If bit j of h is 0, entries 2^j to 2^(j+1) − 1 repeat all entries before them. If
-    bit j is 1, they repeat those entries with the opposite sign.
+    `numbers` [R, K] are the indices of the rows, and `row_signs` [R, K] their signs. Entry i of row h is
+    (−1)^popcount(h & i). If bit j of h is 0, the entries 2^j to 2^(j+1) − 1 repeat all entries before them.
+    If bit j is 1, they repeat these entries with the opposite sign.
     """
     for r in range(signs.shape[0]):
         for k in range(signs.shape[1]):
@@ -147,9 +148,10 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply each weight a_i by a factor that depends on the sign x_i: `up` for +1, and `down` for −1.
+    """Multiply the weights a_i by `up` where the example x has x_i = +1, and by `down` where x_i = −1.
 
-    Return two sums over the new a_i: Σ a_i y_i, where y = `after` is the next example, and Σ a_i².
+    The example x is `signs` [d], and the next example y is `after` [d]. Return Σ a_i y_i and Σ a_i² for the
+    new a_i.
     """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
@@ -170,10 +172,10 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Make the step of `multiply` for weights w = a − b.
+    """Make the step of `multiply` on the example x for weights w = a − b.
 
-    Each a_i is multiplied by `up` where x_i = +1 and by `down` where x_i = −1. For b_i, the two factors are
-    exchanged. The returned sums are Σ w_i y_i and Σ w_i².
+    Each a_i is multiplied by `up` where x_i = +1, and by `down` where x_i = −1. For b_i, the two factors are
+    exchanged. Return Σ w_i y_i and Σ w_i² for the new w, where y = `after` is the next example.
     """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
@@ -195,10 +197,11 @@ def multiply_both(
 
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Make a step on an example: multiply the two parts a and b of a weight vector by their factors.
+    """Make a multiplicative step on the example `signs` [d], for weights w = a − b, or w = a.
 
-    The parts are `halves` [2 or 1, d]; the first is a. Return the product of w with the next example, and
-    ‖w‖².
+    `halves` [2, d] contains a and b, and `halves` [1, d] contains a. Each a_i is multiplied by `up` where the
+    example is +1, and by `down` where it is −1. For b_i, the two factors are exchanged. Return the product of
+    the new w with the next example, `after` [d], and ‖w‖².
     """
     # Factors have the dtype of the weights; with float64 factors, the whole loop would compute in float64.
     rounded_up, rounded_down = halves.dtype.type(up), halves.dtype.type(down)
@@ -209,15 +212,15 @@ def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> t
 
 @part
 def weight(halves: Array, i: int) -> Any:
-    """Return entry i of the weight vector w, which is a − b, or a if there is no b."""
+    """Return entry i of the weight vector w: a_i − b_i, or a_i if `halves` has no b."""
     return halves[0, i] if len(halves) == 1 else halves[0, i] - halves[1, i]
 
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """Return the factors of a_i for x_i = +1 and for x_i = −1.
+    """Return the two factors of a weight a_i in a step: for x_i = +1 and for x_i = −1.
 
-    They depend on the example's residual ŷ − y.
+    They depend on `residual`, which is ŷ − y on the example x.
     """
     pull = members.rates[member] * residual
     up, down = 1.0 - pull, 1.0 + pull
@@ -231,9 +234,9 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Make the multiplicative step for the entries in `apart`, where w*_i ≠ 0.
+    """Make a multiplicative step on the example `signs` [d], for the entries of w where w*_i ≠ 0.
 
-    Return Σ (w_i − w*_i)² over these entries.
+    These entries are stored in `members.apart`; w* is the target. Return Σ (w_i − w*_i)² over these entries.
     """
     apart, loss = members.apart[member], 0.0
     up, down = apart.dtype.type(up), apart.dtype.type(down)
@@ -248,7 +251,10 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries in `apart`: what they contribute to the residual."""
+    """Return Σ x_i (w_i − w*_i) over the entries with w*_i ≠ 0, for the example x = `signs` [d].
+
+    The sum is the part of the residual that these entries contribute. They are stored in `members.apart`.
+    """
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
         total += signs[members.places[member, n]] * np.float64(weight(apart, n) - members.sizes[member, n])
@@ -269,8 +275,8 @@ def assemble(members: Any, member: int, weights: Array) -> None:
 def butterflies(x: Array, least: int) -> None:
     """Replace pairs of entries of x by their sums and differences, in place, in several rounds.
 
-    The two entries of a pair have the distance `least` in the first round, then 2 · `least`, and so on. With
-    `least` = 1, the result is the Walsh–Hadamard transform of x.
+    The two entries of a pair have the distance `least` in the first round, and twice the previous distance in
+    every later round. With `least` = 1, the result is the Walsh–Hadamard transform of x.
     """
     apart = least
     while apart < len(x):
@@ -286,8 +292,8 @@ def butterflies(x: Array, least: int) -> None:
 def transform(x: Array, turned: Array) -> None:
     """Compute the products of x [d] with all rows of the Sylvester matrix, and write them to `turned` [d].
 
-    The array x is overwritten. For d < LOW² with the constant LOW of this file, the product with row h is at
-    index h. For larger d, the product with row h is at index (h mod LOW) · d/LOW + ⌊h/LOW⌋.
+    The array x is overwritten. For d < LOW² with the constant LOW of this file, the product with row h of the
+    matrix has the index h in `turned`. For larger d, it has the index (h mod LOW) · d/LOW + ⌊h/LOW⌋.
     """
     d = len(x)
     if d < LOW * LOW:
@@ -305,7 +311,11 @@ def transform(x: Array, turned: Array) -> None:
 
 @part
 def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int:
-    """Return the number of rows that w [d] predicts right, minus the number predicted wrong; overwrite w."""
+    """Return the number of rows that w predicts right, minus the number of rows predicted wrong.
+
+    The array `weights` [d] contains w, and is overwritten. `labels` [d] are those of all rows of the
+    Sylvester matrix. A prediction of absolute value at most `tie` counts as neither right nor wrong.
+    """
     transform(weights, turned)
     right, limit = 0, weights.dtype.type(tie)
     for i in range(len(turned)):
@@ -316,10 +326,10 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 
 @part
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
-    """Store the weights of one batch member after `after` examples, and count its right predictions.
+    """Store one weight vector after `after` examples, and count its right predictions.
 
-    Store the weights only if `records.slots[after]` is not −1, and only in the first replica for the first
-    target. Count only if `records.counted[after]` is not −1.
+    The weights are stored only if `records.slots[after]` is not −1, and only for the first replica and the
+    first target. Predictions are counted only if `records.counted[after]` is not −1.
     """
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]
@@ -333,7 +343,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Train some batch members, `begin` to `end` − 1, on K examples, whose signs are int8 [R, K, d]."""
+    """Train the weight vectors number `begin` to `end` − 1 on K examples, the signs [R, K, d] in int8."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)

@@ -44,8 +44,9 @@ ROUNDING = 1e-9
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     """Return the theory lines that a picture shows, without duplicates.
 
-    If a theory line is equal for all values of the sweep axes, it is shown once, without these values in its
-    name. If it is equal for several curves, it is shown once, without the names of the curves.
+    A theory line that is equal for all values of the sweep axes is shown once, and its name does not contain
+    these values. A theory line that is equal for several curves is shown once, and its name does not contain
+    the names of the curves.
     """
     shown: list[LineView] = []
     for plain_name, alike in _lines_by_key((line.plain_name, line) for line in lines).items():
@@ -59,9 +60,9 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Return whether several theory lines have equal points, up to `rounding` times the largest value.
+    """Return whether two or more theory lines have equal points; False for a single line.
 
-    For a single line, return False.
+    Values may differ by `rounding` times the largest value of the first line.
     """
     first, *more = lines
     least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
@@ -98,9 +99,10 @@ def curve_ends(view: View) -> str:
 
 
 def _letters_and_places(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Return pairs of letters and text: the letters of some curves, and the x at which these begin or end.
+    """Return pairs of curve letters and an x value as text, from the letters by x value in `places`.
 
-    If each x value has a single curve, return one pair: all letters, and all x values joined by commas.
+    The curves begin or end at this x value. If there is only one curve at each x value, return a single pair,
+    with all letters, and all x values joined by commas.
     """
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
@@ -108,9 +110,9 @@ def _letters_and_places(places: dict[str, list[str]]) -> list[tuple[list[str], s
 
 
 def _reasons_for_gaps(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
-    """Yield the reasons why a curve does not span the x-axis, as pairs of a text and an x value.
+    """Yield why a curve does not span the x-axis, as pairs of a text and an x value.
 
-    The text has a placeholder {} for the x value.
+    An example is "not run beyond {}", where {} stands for the x value.
     """
     if not len(curve.x) or len(curve.x) < curve.places.planned:
         return
@@ -147,10 +149,10 @@ def plot(look: Look) -> Plot:
 
 
 def view_series(look: Look) -> list[Series]:
-    """Return all series in drawing order.
+    """Return all series of a picture in the order in which they are drawn.
 
-    Faint curves come first, so that all others cover them. Marks, theory lines, guesses and examples follow.
-    All other curves come last.
+    Later series cover earlier ones. Faint curves come first. Marks, theory lines, guesses and training
+    examples follow, and all other curves come last.
     """
     curves = [
         curve
@@ -175,10 +177,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _curves_without_copies(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, without equal curves of a reference learner.
+    """Return the curves to draw, where equal curves of a reference learner become one curve.
 
-    A reference learner has a curve for each point of a sweep. If these curves are equal as far as they go,
-    only the longest is drawn, with the learner's name.
+    A reference learner has a curve for each point of a sweep. If all its curves agree, up to the end of the
+    shorter curves, only the longest is drawn, with the learner's name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -195,7 +197,7 @@ def _curves_without_copies(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Return whether the shorter curve `other` consists of the first points of `curve`."""
+    """Return whether `other`, which is not longer than `curve`, equals the beginning of `curve`."""
     shared = slice(len(other.x))
     return _are_equal_arrays(curve.x[shared], other.x) and _are_equal_arrays(curve.y[shared], other.y)
 
@@ -221,13 +223,11 @@ def _curve_or_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _excluded_region(look: Look) -> list[Series]:
-    """Return a region that no curve of a learner with proved lower bounds can enter.
+    """Return the region that is forbidden for all curves of learners with proved lower bounds.
 
-    The region lies below the bounds of all these learners. Of several bounds on one learner, the highest
-    counts.
-
-    The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
-    is no region.
+    If a learner has several bounds, the highest counts. The region lies below the lowest of these bounds of
+    all such learners, in this run and in pinned runs. If a learner has bounds in one run but not in another,
+    there is no region.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved_bounds(view, curve)) for view in views for curve in view.curves]
@@ -260,9 +260,10 @@ def _drawn_indices(line: LineView, look: Look) -> np.ndarray:
 
 
 def _pinned_series(run: Pinned, pen: Pen) -> list[Series]:
-    """Return the series of a pinned run: lower bounds, drawn faint, and curves with small letters.
+    """Return the series of a pinned run: its name, its lower bounds, and its curves.
 
-    The first series has no points. It gives the name of the run in the legend.
+    The first series has no points; it names the run in the legend. Lower bounds are drawn faint. Curves are
+    marked by lower-case letters, and curves of the current run by capitals.
     """
     nothing = np.empty(0)
     style = pinned_style(pen.number)
@@ -290,7 +291,7 @@ def _previous_run_series(run: Pinned) -> list[Series]:
 
 
 def _guess_marks(look: Look) -> list[Series]:
-    """Return marks at the x values from which, as the user guessed, losses stay below 0.1.
+    """Return a mark for each guess of the user: the x from which the loss of a curve stays below 0.1.
 
     All marks share one legend entry.
     """
@@ -327,9 +328,9 @@ def _theory_line_series(line: LineView, look: Look) -> Series:
 
 
 def _training_point_series(view: View) -> list[Series]:
-    """Return the training examples that a picture shows beside its curves, as a series of separate points.
+    """Return the training examples of the first replica as a series of separate points.
 
-    NaN after each point prevents a line to the next one.
+    A NaN after each point prevents a line to the next point.
     """
     if view.points is None:
         return []
@@ -339,10 +340,9 @@ def _training_point_series(view: View) -> list[Series]:
 
 
 def _remark_on_x(look: Look) -> str:
-    """Return a remark on the x at which the table of learners reads its values, such as "… k = 64".
+    """Return a remark that says at which x the table of learners reads its values, such as "… k = 64".
 
-    The remark is empty if the x-axis is the clock of the run, or if no vertical line marks the x in the
-    chart.
+    The remark is empty if the x-axis is the clock of the run, or if no vertical line marks this x.
     """
     if look.playhead is None or along_records(look.view):
         return ""
@@ -384,10 +384,10 @@ def _mark_contour(mark: Marked, heat: HeatView) -> ContourLine:
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
-    """Return the marks of a picture as series. A mark is a line at an x, at a y, or through points.
+    """Return the marks of a picture as series: lines at an x, lines at a y, and lines through points.
 
-    Straight marks span the range of all `series`. On a logarithmic x-axis, they span only the part with x >
-    0.
+    Lines at an x or y span the range of all `series`. On a logarithmic x-axis, they span only the part with x
+    > 0.
     """
     xs, ys = (
         np.concatenate([getattr(curve, coordinate) for curve in series] or [np.empty(0)])
@@ -404,7 +404,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """Stretch a vertical line that marks an x over the height of the chart. Return other series unchanged."""
+    """Stretch the series of a vertical mark over the height of the chart; return others unchanged."""
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
     )
@@ -412,11 +412,10 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks of a picture without duplicates.
+    """Return the marks of a picture, where marks with equal coordinates become one mark.
 
-    Marks with equal coordinates become one mark. The names of marks are parts separated by commas. The name
-    of the new mark consists of the leading parts that all names of these marks share. If the names share no
-    leading part, all these marks are kept.
+    The name of a mark has parts, separated by commas. The name of the new mark consists of the leading parts
+    that all names of the equal marks share. If they share no leading part, these marks are all kept.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
