@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.core.texts import cut, listed
+from engine.core.texts import counted, cut, listed
 from engine.diagnosis.diagnosing import Diagnosis
 from engine.diagnosis.labelled_table import Floats, standardised
 from engine.diagnosis.pair_verdict import ConfidenceInterval, PairVerdict
@@ -196,12 +196,12 @@ def _saved_examples_in_words(diagnosis: Diagnosis, winner: str, other: str, plac
         least = sizes[-1] - sizes[place]
         return (
             f"{worse} needs more than {sizes[-1]} examples for the loss that {better} has after "
-            f"{sizes[place]}: {better} saves more than {least} examples."
+            f"{sizes[place]}: {better} saves more than {counted(least, 'example')}."
         )
     saved = round(needed) - sizes[place]
     return (
         f"{worse} needs about {needed:.0f} examples for the loss that {better} has after {sizes[place]}: "
-        f"{better} saves about {saved} examples."
+        f"{better} saves about {counted(saved, 'example')}."
     )
 
 
@@ -220,5 +220,5 @@ def _sentence_about_span(diagnosis: Diagnosis) -> str:
     return (
         f"Suppose that each of the {len(bound) - 1} features in turn is the label. Linear learners that "
         f"start at 0, such as GD, then have a mean loss of at least {bound[k]:.2f} times the variance after "
-        f"{k} examples. The singular values of the features give this bound."
+        f"{counted(k, 'example')}. The singular values of the features give this bound."
     )

@@ -45,7 +45,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
             limit="for wide nets",
             per_learner=True,
             needs_k_rows=False,
-            of="the correlation of two inputs",
+            of="two inputs",
         )
 
     def holds(self, experiment: Setup) -> Finding:

@@ -42,7 +42,7 @@ class TangentRecursion(LayerRecursion, frozen=True, tag="tangent-recursion"):
             limit="for wide nets",
             per_learner=True,
             needs_k_rows=False,
-            of="the tangent kernel of two inputs",
+            of="two inputs",
         )
 
     def holds(self, experiment: Setup) -> Finding:

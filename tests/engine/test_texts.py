@@ -7,7 +7,7 @@ from building import LLS, gd, raw
 from looping import looped
 
 from engine.core.parts import BadInput
-from engine.core.texts import listed
+from engine.core.texts import counted, listed
 from engine.spec import presets, reading
 
 GOOD = {
@@ -151,3 +151,7 @@ def test_of_a_long_list_of_choices_the_ends_are_told(place, value, told):
 def test_a_short_list_of_choices_is_told_whole():
     assert listed(["a", "b", "c"]) == "a, b, c"
     assert listed(str(number) for number in range(7)) == "0, 1, 2, 3, 4, 5, 6"
+
+
+def test_one_of_something_is_singular():
+    assert [counted(number, "row") for number in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
