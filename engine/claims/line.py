@@ -41,7 +41,7 @@ def _clause_on_farthest(farthest: _Farthest | None) -> str:
 
 
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
-    """A curve never falls below a theory line, never rises above it, or follows it.
+    """A curve either never falls below a theory line, or never rises above it, or follows it.
 
     The claim is about every x position at which the curve has a value. Without `within`, only rounding errors
     are allowed. Positions after the first divergence of a replica do not count, because the means there cover

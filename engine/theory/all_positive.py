@@ -59,7 +59,7 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
 
     title: ClassVar[str] = "error of always +1"
     measure: ClassVar[str] = "test-error"
-    formula: ClassVar[str] = "the share of −1 among the rows never seen"
+    formula: ClassVar[str] = "share of labels −1 among rows never seen"
     source: ClassVar[str] = "after WRSSR17"
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -17,11 +17,11 @@ class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
     """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron on orthogonal rows of ±1.
 
     Example j is a row x_j with the label y_j. Step j uses this example alone, and has the size s_j. The
-    neuron starts at 0. The line is for update rules that are rotation invariant only on single examples with
-    entries ±1, such as AdaGrad and sign descent. On such examples, a step along a single example adds a
-    multiple of the example, w ← w + s_j y_j x_j. A step changes the prediction for its own row by s_j d, and
-    no other prediction. With s_j = η, the loss is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is 1 − k/d.
-    Source: theory/symmetry#modern-optimizers.
+    neuron starts at 0. The line is for update rules such as AdaGrad and sign descent, which are not rotation
+    invariant. But on a single example with entries ±1, they act like invariant rules: they add a multiple of
+    the example, w ← w + s_j y_j x_j. A step changes the prediction for its own row by s_j d, and no other
+    prediction. With s_j = η, the loss is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is 1 − k/d. Source:
+    theory/symmetry#modern-optimizers.
     """
 
     title: ClassVar[str] = "loss of scalar steps"
@@ -54,10 +54,8 @@ class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
             requirement = "a linear neuron whose steps are multiples of single examples"
             return Finding(False, f"the line requires {requirement}, and {name} is not known to be one")
         if judged.invariant != "on this data":
-            return Finding(
-                False,
-                f"the line requires a rule that is invariant only on rows ±1, and {name} uses {update.kind}",
-            )
+            requirement = "a rule that is rotation invariant on rows of ±1, but not on all rows"
+            return Finding(False, f"the line requires {requirement}, and {name} uses {update.kind}")
         return at_rate_lr(learner, experiment) or Finding(
             True, f"the steps of {name} along single rows of ±1 are multiples of these rows"
         )

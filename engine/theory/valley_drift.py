@@ -50,7 +50,9 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.architecture is None or learner.architecture.structure().valley_start is None:
-            return Finding(False, f"the line requires the architecture valley, not that of {learner.name}")
+            return Finding(
+                False, f"the line requires the architecture `valley`, and {learner.name} has another one"
+            )
         if (lacking := descends(learner, experiment)) is not None:
             return lacking
         if learner.trained.update.structure().stable_up_to != 2:

@@ -33,7 +33,7 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
         d = experiment.d
         if d < 2:
             return Finding(False, "requires instances of two entries or more, and these have one")
-        return Finding(True, f"instances have {d} entries, of which the first two span a plane")
+        return Finding(True, f"the first two of {d} entries of an instance are coordinates in a plane")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)

@@ -195,9 +195,9 @@ class Update(Part, frozen=True):
     )
     former: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "exponentiated_rate": "set the field `exponentiates` in the result of `structure`",
-            "invariant_counterpart": "set the field `invariant_counterpart` in the result of `structure`",
-            "refuses_loss": "set the field `only_after_mistakes` or `observes` in the result of `structure`",
+            "exponentiated_rate": "set the field `exponentiates` of the rule's UpdateStructure",
+            "invariant_counterpart": "set the field `invariant_counterpart` of the rule's UpdateStructure",
+            "refuses_loss": "set the field `only_after_mistakes` or `observes` of the rule's UpdateStructure",
         }
     )
 
