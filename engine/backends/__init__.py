@@ -46,7 +46,7 @@ RESTING = 4
 
 
 class Needs(NamedTuple):
-    """Requirements of a backend: the data matrix, torch, and additional memory."""
+    """Requirements of a backend for a learner: the data matrix, torch, and additional memory."""
 
     matrix: bool = False
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""
@@ -83,11 +83,14 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """Name in `run.path` and in JSON output: that of the backend's file."""
+        """Name of the backend in `run.path` and in JSON output: the name of its file."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, or None. Measures are not considered."""
+        """Return the reason why the backend cannot run a learner, or None if it can.
+
+        Measures are not considered; see `serves`.
+        """
         for field, default in _field_defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
@@ -117,11 +120,11 @@ class Backend:
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return a small experiment. A run of it compiles the code that `code` returns for `learner`."""
+        """Return a small experiment, as a document, whose run compiles the code of `code(learner, …)`."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
-        """Draw the data in the form that the backend needs. Return a training run of the learner on them."""
+        """Draw the data in the form that the backend needs, and return a learner's training run on them."""
         return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
@@ -144,11 +147,11 @@ def backends() -> dict[str, Backend]:
 def backend_choice(
     learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
-    """Return the backend that runs a learner now, and a faster one that must be compiled first.
+    """Return the backend that runs a learner now, and a faster backend that must be compiled first.
 
-    The faster backend comes with its code. If there is none, the second result is None. If `run.path` names a
-    backend, the first result is that backend. Otherwise, it is the first backend that saves time (see
-    `pays`), can run the learner, computes its measures and is compiled.
+    The faster backend comes with the code to compile. If there is no such backend, the second result is None.
+    If `run.path` names a backend, the first result is that backend. Otherwise, it is the first backend that
+    saves time (see `pays`), can run the learner, computes its measures and is compiled.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """
@@ -183,7 +186,8 @@ def why_not(
 def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return why training is not a single pass over single examples, or None if it is.
 
-    Also return a reason if the loss couples the predictions for several targets.
+    Backends for single passes also need a loss that treats every target separately. For any other loss,
+    return a reason, too.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:
@@ -201,7 +205,7 @@ def weight_vectors(learner: Learner, setup: Setup) -> int:
 
 @cache
 def _field_defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
-    """Return the default of every field of a Struct. A required field has the value NODEFAULT."""
+    """Return the default of every field of a Struct, by name: NODEFAULT for a required field."""
     return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)

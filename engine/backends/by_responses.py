@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 class ByResponses(Backend):
     """Backend for a linear neuron and a rule with `Update.response`, in one pass over orthogonal examples.
 
-    Each example is seen once. The prediction of an example is constant until it is seen. After that, only the
-    gradient of this example changes it, by the rule's response to one gradient. These changes are known
-    before the first step. So the mean square loss after every step is also known.
+    Each example is seen once. The prediction for an example is constant until the example is seen. After
+    that, only the gradient of this example changes the prediction, by the rule's response to a single
+    gradient. The changes of all predictions are known before the first step, and so is the mean square loss
+    after every step.
     """
 
     place: ClassVar[int] = 25
@@ -61,7 +62,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Count the initial and present predictions, their changes, and one evaluation."""
+        """Return the bytes of initial and present predictions, their changes, and one evaluation."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -74,10 +75,11 @@ class ByResponses(Backend):
 class Responses:
     """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
 
-    The gradient of step s is c_s x_s. After step k, it has moved ŷ_s by −η c_s d ρ_(k−s+1), where ρ is the
-    step response of the rule (`Update.response`). It has moved no other prediction, since x_jᵀx_s = 0. Let
-    e_s = ŷ_s − y_s at the start, and m_s = η c_s d. After k steps, the sum of all squared errors is Σ e_s² −
-    2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are convolutions.
+    The gradient of step s is c_s x_s. After step k, this gradient has moved the prediction ŷ_s by −η c_s d
+    ρ_(k−s+1), where ρ is the step response of the rule (`Update.response`). It has moved no other prediction,
+    since x_jᵀx_s = 0. Let e_s = ŷ_s − y_s at the start, and m_s = η c_s d. After k steps, the sum of all
+    squared errors is Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are
+    convolutions.
     """
 
     def __init__(self, inputs: TrainingInputs, steps: int) -> None:
@@ -164,7 +166,7 @@ class ResponsesLearner:
 
 
 class KnownSquares:
-    """Evaluator that returns mean square losses. All of them are computed before the first step."""
+    """Evaluator that returns mean square losses, all of which are computed before the first step."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 

@@ -44,9 +44,9 @@ They take some hundredths of a second.
 class ByRows(Backend):
     """Backend for a linear neuron whose rule adds multiples of single examples, in one pass.
 
-    A step w ← w − s x changes the predictions of all rows by −s Xx. The products Xx are the same for all
-    rates and targets. So an evaluation takes n d multiplications once per replica, and a small multiple of n
-    for each rate and target. Other backends take n d for each rate and target.
+    A step w ← w − s x changes the predictions of all n rows by −s Xx. The products Xx are the same for all
+    rates and targets. So an evaluation takes n d multiplications once for each replica, and a small multiple
+    of n for each rate and target. Other backends take n d multiplications for each rate and target.
     """
 
     place: ClassVar[int] = 40
@@ -74,7 +74,7 @@ class ByRows(Backend):
         return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Count weights, predictions, errors, steps, and inner products of one block with all rows."""
+        """Return the bytes of weights, predictions, errors, steps, and one block's products with all rows."""
         per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
@@ -95,15 +95,18 @@ class ByRows(Backend):
 class Predictions:
     """A linear neuron, stored as its predictions of all rows instead of its weights.
 
-    Examples are learned in blocks of AHEAD examples, and predictions of all rows are updated once a block. P
-    are the predictions before the present block. S are the sizes s of the steps w ← w − s x in the block.
-    With the inner products K of the block's examples and all rows, the present predictions are P − S K.
-    Predictions of the block's examples are updated at every step, and those of other rows when needed. For
+    Examples are learned in blocks of AHEAD examples, and predictions of all rows are updated once per block.
+    P are the predictions before the present block, and S are the sizes s of the steps w ← w − s x in the
+    block. K are the inner products of the block's examples and all rows. So the present predictions are P − S
+    K. For the block's examples, they are computed at every step, and for other rows only when needed. For
     square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """`order` [R, n] lists the rows in the order of training. None means the order of the data."""
+        """Prepare the pass. `order` [R, n] lists the rows in the order of training.
+
+        None means the order of the data.
+        """
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         scalar_step = update.scalar_step(architecture)
@@ -149,7 +152,7 @@ class Predictions:
             self._update_sums(step.double(), place)
 
     def _begin_block(self) -> None:
-        """Compute the inner products of the block's examples with all rows, which the block's steps use."""
+        """Compute the inner products of the block's examples with all rows."""
         block = slice(self._learnt, self._learnt + AHEAD)
         self._steps = self._all_steps[:, :, block]  # S
         self._examples = self._rows_of_examples(block)  # [R, b, d]
@@ -200,7 +203,7 @@ class Predictions:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d], after adding the steps that are still stored separately."""
+        """Return the weights [B, d], after the stored steps of the present block are added to them."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows_of_examples(pending)
@@ -251,7 +254,7 @@ class SolvedPredictions(Predictions):
 
 
 class SquaresEvaluator(ByWeights):
-    """Evaluator of the mean square loss, which `Predictions` itself computes at every step."""
+    """Evaluator of the mean square loss, which `Predictions` computes at every step."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, Predictions), "only these follow it"
@@ -280,12 +283,12 @@ class RowsLearner:
 def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor | float) -> torch.Tensor:
     """Return the factors η c_j [R, V, T, b] in b successive steps w ← w − η c_j x_j for square loss.
 
-    The predictions are ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j. So the slopes c_j = 2(ŷ_j − y_j) solve the
-    linear system c (I + 2η U) = 2(Xw₀ − y). U is the part of XXᵀ above the diagonal.
+    Starting from weights w₀, the predictions are ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j. So the slopes c_j =
+    2(ŷ_j − y_j) solve the linear system c (I + 2η U) = 2(Xw₀ − y). U is the part of XXᵀ above the diagonal.
 
     Args:
-        inner: the inner products XXᵀ of the instances of every replica, [R, b, b].
-        errors: Xw₀ − y of V variants and T targets before the block, [R, V, T, b].
+        inner: the inner products XXᵀ of the b instances of every replica, [R, b, b].
+        errors: Xw₀ − y of V variants and T targets, [R, V, T, b].
         rates: η, one number or [R, V, 1, 1].
     """
     system = torch.triu(inner, 1)[:, None] * (2 * rates)  # `unitriangular` adds the diagonal of ones
@@ -299,8 +302,8 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
 def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Return the weights after each of b steps, […, b, d].
 
-    Step j subtracts `steps` […, b] at j times row j of `rows` […, b, d]. `before` […, d] are the weights
-    before the first step.
+    Step j subtracts a multiple of row j of `rows` […, b, d]; `steps` […, b] holds the factors. `before` […,
+    d] are the weights before the first step.
     """
     repeated = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
     return before[..., None, :] - repeated.tril() @ rows

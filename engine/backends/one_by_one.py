@@ -61,9 +61,9 @@ AHEAD = 128
 
 
 class Changes(NamedTuple):
-    """Labels and predictions of the trained rows in K successive steps. Each step trains on one row.
+    """Labels and predictions of the trained rows in K successive steps, one row for each step.
 
-    A row is predicted before and after its own step. All three tensors are [K, R, B / R].
+    The predictions are those before and after the step on the row. All three tensors are [K, R, B / R].
     """
 
     labels: torch.Tensor
@@ -74,7 +74,8 @@ class Changes(NamedTuple):
 class OrthogonalRows:
     """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
 
-    A step w ← w − s x_k changes ŷ_k by −s d. It changes no other prediction, since x_jᵀx_k = 0.
+    A step w ← w − s x_k changes the prediction ŷ_k by −s d. The step changes no other prediction, since
+    x_jᵀx_k = 0.
     """
 
     def __init__(self, inputs: TrainingInputs) -> None:
@@ -107,7 +108,7 @@ class OrthogonalRows:
     def learn_ahead(self, rows: range | torch.Tensor) -> None:
         """Compute the steps for several different rows (a range), or for one row per replica ([1, R]).
 
-        They can be computed together, because a step for one row changes the prediction of no other row.
+        The steps can be computed together, because a step for one row changes the prediction of no other row.
         """
         self._write_new_steps()
         self._rows, self.place, self._written = rows, -1, 0
@@ -133,7 +134,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write_new_steps(self) -> None:
-        """Update the stored predictions and weights by all steps that they do not include yet."""
+        """Apply all steps that were made since the last call to the stored predictions and weights."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._index_of_rows(new)] = self.changes.after[new]

@@ -33,9 +33,10 @@ class Preactivations(Backend):
     """Backend that trains a new net with one hidden layer for every k, by gradient descent on k rows.
 
     The loss is square loss. Orthogonal instances are rotated so that instance j has a single entry, at
-    feature j. Its pre-activations are then proportional to the first layer's weights for feature j. So in the
-    first layer, a step on k rows changes only the weights for k features, each in proportion to the error on
-    one row. The step is one pass over these weights, which are in the processor's cache.
+    feature j. The pre-activations of instance j are then proportional to the first layer's weights for
+    feature j. So in the first layer, a step on k rows changes only the weights for k features. The change for
+    feature j is proportional to the error on row j. The step is one pass over these weights, which are in the
+    processor's cache.
     """
 
     place: ClassVar[int] = 25

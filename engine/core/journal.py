@@ -54,7 +54,7 @@ class JournalFrame(NamedTuple):
 
 
 def pack(content: Any) -> bytes:
-    """Encode `content` in MessagePack. Arrays keep their dtype, their shape and every bit."""
+    """Encode `content` in MessagePack. Arrays keep their dtype and shape, and all bits of their entries."""
     return _ENCODER.encode(content)
 
 
@@ -103,9 +103,9 @@ class Journal:
             raise
 
     def append(self, kind: str, packed: bytes) -> int:
-        """Append a frame, and return its offset in bytes. If the disk is full, remove the incomplete frame.
+        """Append a frame, and return its offset in the file in bytes.
 
-        Raises: OSError.
+        If the disk is full, remove the incomplete frame. Raises: OSError.
         """
         return _append_frame(self._descriptor, kind, packed)
 
@@ -178,7 +178,7 @@ class Tail:
     """Reader of a journal to which a writer may still append frames."""
 
     def __init__(self, path: Path) -> None:
-        """Open a journal. Raises: BadInput if it cannot be read, is no journal, or has a newer format."""
+        """Open a journal. Raises: BadInput if the file is unreadable, no journal, or of a newer format."""
         with files.faults(str(path)):
             self._file = path.open("rb")
         try:

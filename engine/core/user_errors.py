@@ -29,5 +29,5 @@ def typed(error: BaseException) -> str:
 
 
 def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return type and message of an error in a user's method, with the file and line at fault."""
+    """Return the type and message of an error in a user's method, with the file and line of the error."""
     return f"{typed(error)}, at {place_of(error, inspect.unwrap(method).__code__.co_filename)}"

@@ -22,10 +22,10 @@ class Predictor(Protocol):
 
 
 class Weighted(Predictor, Protocol):
-    """Interface of predictors that return their weights."""
+    """Interface of predictors that can return their weights."""
 
     def weights(self) -> torch.Tensor | None:
-        """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
+        """Return w [B, d] if predictions are xᵀw, or None if predictions are not linear in x.
 
         The weights are in the coordinates of the instances.
         """
@@ -58,11 +58,14 @@ class Parametrised(Protocol):
 class Solved(Protocol):
     """Interface of hypotheses that a solver computes from all examples at once.
 
-    They are computed one batch member after another.
+    The hypotheses of a batch are computed one after another.
     """
 
     def solving(self) -> Iterator[None]:
-        """Compute the hypotheses of all batch members. Yield after each, so that the caller can interrupt."""
+        """Compute the hypotheses of all batch members.
+
+        Yield after each hypothesis, so that the caller can interrupt the computation.
+        """
 
 
 @runtime_checkable
@@ -86,7 +89,7 @@ class Turnable(Protocol):
     """Interface of predictors whose initial state can be rotated together with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the initial state to match instances rotated to U x, with U = `rotation`.
+        """Rotate the initial state to match instances that are rotated to U x, with U = `rotation`.
 
-        Call it before the first example.
+        Call this method before the first example.
         """

@@ -69,9 +69,9 @@ class LayeredProducts:
             self._bends.insert(0, None if bent is None else (bent * sent)[:, :, None])
 
     def products(self, parts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Return ∇²L v for S vectors v per net, one tensor [S, M, …] for every trained tensor.
+        """Return ∇²L v for S vectors v per net, as one tensor [S, M, …] for every trained tensor.
 
-        `parts` are the parts of v, in the same form.
+        `parts` contains the vectors v in the same form.
         """
         # S comes after the units, [M, n_l, S, …], so that each product of matrices serves all vectors.
         along = [part.movedim(0, 2) for part in parts]

@@ -15,7 +15,10 @@ MODULE = "engine.runtime.run"
 
 
 def compile_meanwhile(planned: LearnerPlan) -> None:
-    """Start to compile the code of the learner's faster backend in another process, if it has one."""
+    """Start to compile the code of the learner's faster backend in another process.
+
+    If the learner has no faster backend, do nothing.
+    """
     if planned.faster is not None:
         backend, code = planned.faster
         run = {"path": backend.name, "device": "cpu", "dtype": planned.experiment.dtype}
@@ -32,10 +35,10 @@ def compile_first(plan: RunPlan) -> None:
 
 
 class Handover:
-    """Training run that begins on a slow backend and moves to a faster one once that is compiled.
+    """Training run that begins on a slow backend and changes to a faster backend once that is compiled.
 
-    Both backends give the same evaluation points up to rounding. The faster backend starts again at the first
-    evaluation point.
+    The faster backend starts again at the first evaluation point. Up to rounding, both backends give the same
+    results.
     """
 
     def __init__(

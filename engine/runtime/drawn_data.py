@@ -23,7 +23,7 @@ Larger data are not kept, so every run draws them again.
 
 
 class DrawnData:
-    """Source of data for runs. It keeps recently used data for later runs, such as other runs of a sweep.
+    """Source of data for runs. Recently used data are stored for later runs, such as runs of a sweep.
 
     Data depend only on the problem, the seeds, the dtype and the device. Runs that differ in other settings
     share their data.
@@ -49,10 +49,11 @@ class DrawnData:
     def _held_or_drawn(
         self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool
     ) -> T:
-        """Return the data of a run, drawn now unless an earlier run with equal data has drawn them.
+        """Return the data of a run, which are drawn unless an earlier run with equal data has drawn them.
 
         Args:
-            where: name of the device on which the data lie, or "numpy". Data are stored separately for each.
+            drawn: function that draws the data.
+            where: name of the device on which the data lie, or "numpy". Each device has separate data.
         """
         key = self._key_of_data(experiment, where)
         if key in self._held:
@@ -68,7 +69,7 @@ class DrawnData:
         return data
 
     def give_back(self) -> bool:
-        """Release the data that were stored for later runs, and return whether there were any."""
+        """Release the data that are stored for later runs, and return whether any data were stored."""
         held, self._held = bool(self._held), {}
         return held
 

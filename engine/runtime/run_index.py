@@ -47,9 +47,9 @@ DETAILS = "document", "resolved", "code", "claims"
 
 
 class RunIndex:
-    """Index of the runs in a folder: an SQLite database.
+    """Index of the runs in a folder, as an SQLite database.
 
-    The threads of a process share a connection to the database. Several processes share its file.
+    The threads of a process share a connection to the database, and several processes share its file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -109,7 +109,7 @@ class RunIndex:
         self.ask(lambda index: _scan_file(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
-        """Note that a file is about to change, so that `catch_up` reads it if this process is killed."""
+        """Record that a file is about to change. If this process is killed, `catch_up` reads the file."""
         self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
 
     def forget(self, file_name: str) -> None:
@@ -118,8 +118,8 @@ class RunIndex:
     def catch_up(self) -> None:
         """Make the index agree with the files in the folder.
 
-        New files, and changed files of unfinished runs, are read. Files that are gone are removed from the
-        index. The file of an ended run changes only in `Store.mark`, which calls `expect_change` first.
+        New files, and changed files of unfinished runs, are read. Missing files are removed from the index.
+        The file of a finished run changes only in `Store.mark`, which calls `expect_change` first.
         """
         present = set(file_names(self._folder))
 
@@ -189,7 +189,10 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def _is_broken(error: sqlite3.OperationalError) -> bool:
-    """Return whether an error means that the index is damaged, and not that it is locked or the disk full."""
+    """Return whether an error means that the index is damaged.
+
+    Other errors mean that the index is locked or the disk is full.
+    """
     reasons = "malformed", "no such table"
     is_short = error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ"
     return is_short or any(reason in str(error) for reason in reasons)
@@ -253,7 +256,10 @@ _ROWS = msgspec.msgpack.Decoder(StoredRun)
 
 
 def run_of(folder: Path, file_name: str, size: int, row: bytes, details: bytes | None = None) -> StoredRun:
-    """Return the run that a row of the index describes. `details` has the fields DETAILS of the run."""
+    """Return the run that a row of the index describes.
+
+    If `details` is given, the run has the fields DETAILS as well.
+    """
     run = _ROWS.decode(row)
     run.path, run.bytes = os.path.join(folder, file_name), size
     if details is not None:

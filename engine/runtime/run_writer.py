@@ -41,9 +41,10 @@ SECONDS = 0.3
 class RunWriter:
     """Writes one run into a file of the store.
 
-    The file begins with a description of the run. For each sweep point, it has the start of the trace (the
-    results), new records of its curves, and the complete curves of every learner that ends. Last is the end
-    of the run. If writing fails, the run continues, and `keep` returns the reason once.
+    The file begins with a description of the run. For each sweep point, it contains the start of the trace
+    (the results), and new records of the curves. It also contains the complete curves of every learner that
+    has ended. The last frame marks the end of the run. If writing fails, the run continues, and `keep`
+    returns the reason once.
     """
 
     def __init__(
@@ -142,10 +143,11 @@ class RunWriter:
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
-        """Fill the empty curves of a learner, one per rate, from earlier runs. Return whether these exist.
+        """Fill the empty curves of a learner, one for each rate, from earlier runs.
 
-        Damaged curves count as missing. So do curves that lack a measure of the experiment, or that lack
-        values of single replicas where the experiment reads such values.
+        Return whether earlier runs have these curves. Damaged curves count as missing. So do curves that lack
+        a measure of the experiment, or that lack values of single replicas where the experiment reads such
+        values.
         """
         if not self._reuse:
             return False
@@ -171,12 +173,12 @@ class RunWriter:
         return False
 
     def has(self, planned: LearnerPlan) -> bool:
-        """Return whether the store has curves of a learner. They may turn out to be damaged or incomplete."""
+        """Return whether the store has curves of a learner. These curves may be damaged or incomplete."""
         key = curve_keys.key_of(planned.experiment, planned.learner)
         return self._reuse and next(self._store.find(key), None) is not None
 
     def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
-        """Accept finished curves that other processes computed. They are stored with the trace."""
+        """Accept finished curves that other processes have computed, to store them with the trace."""
         self._computed = True
         key = curve_keys.key_of(planned.experiment, planned.learner)
         self._restored.append((planned, curves, key, is_side_run))
@@ -184,7 +186,7 @@ class RunWriter:
     def begun(self, trace: Trace) -> None:
         """Append the start of a trace (the results at a sweep point) to the run's file.
 
-        Also append its curves from earlier runs or other processes.
+        Also append those curves of the trace that come from earlier runs or other processes.
         """
         measures = [msgspec.to_builtins(measure) for measure in trace.measures]
         content = {
@@ -205,9 +207,10 @@ class RunWriter:
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append new evaluation results of the growing curves to the run's file, at most every SECONDS.
+        """Append new records (evaluations) of the unfinished curves to the run's file.
 
-        If a record comes sooner, a timer appends it, because the next record may take minutes.
+        This is done at most once in SECONDS. Records that come sooner are appended by a timer, because the
+        next record may take minutes.
         """
         remaining = self._grown_at + SECONDS - time.monotonic()
         if self._journal is None or self._timer is not None:
@@ -251,14 +254,15 @@ class RunWriter:
             self._timer = None
 
     def append_sample(self, sample: MachineSample) -> None:
-        """Append a sample of the machine's use. It is removed when the run ends, like growing curves."""
+        """Append a sample of the machine's use. When the run ends, samples are removed from the file."""
         self._has_growth = True
         self._try_append("mach", msgspec.to_builtins(sample))
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Append the finished curves of a learner, one per rate, to the run's file.
+        """Append the finished curves of a learner, one for each rate, to the run's file.
 
-        Return the reason of the first failure. Return None for success and for later failures.
+        Return the reason of the first failure to write to this file. Return None without a failure, and if
+        the reason was returned before.
         """
         self._computed = True
         self._append_curves(
@@ -267,7 +271,7 @@ class RunWriter:
         return self.new_fault()
 
     def new_fault(self) -> str | None:
-        """Return the reason of the first failure to store something, or None if it was returned before."""
+        """Return the reason of the first failure to write, or None if there is none or it was returned."""
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
@@ -277,10 +281,7 @@ class RunWriter:
             self._try_append("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Mark the current sweep point as complete, and store its theory lines along measured curves.
-
-        These are the theory lines that are computed from measured values.
-        """
+        """Mark the current sweep point as complete, and store theory lines computed from measured values."""
         lines = {
             number: {
                 name: _description_of_values(along, trace)
@@ -292,9 +293,9 @@ class RunWriter:
         self._try_append("done", {"point": self._point, "lines": lines})
 
     def end(self, ended: Results, state: str) -> None:
-        """Append a frame to the run's file that marks the end of the run, and close the file.
+        """Append a frame that marks the end of the run to the run's file, and close the file.
 
-        If all curves come from earlier runs, and the store has an equal finished run, the file is deleted.
+        The file is deleted if all curves come from earlier runs, and the store has an equal finished run.
         """
         with self._lock:
             self._cancel_timer()
@@ -336,7 +337,7 @@ class RunWriter:
             self._try_append("end ", {"state": "stopped", "time": time.time()})
 
     def _measures_by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
-        """Return the measures whose values are stored for every replica, and not only for the first.
+        """Return the measures whose values are stored for every replica, not only for the first replica.
 
         Small runs store all values. Other runs store them for the measures that are read for single replicas.
         """
@@ -378,7 +379,7 @@ class RunWriter:
     def _try_append(self, kind: str, content: Any) -> int | None:
         """Append a frame, and return its position in the file.
 
-        If that fails, return None, and keep the reason of the first failure.
+        If appending fails, return None, and store the reason of the first failure.
         """
         if kind in ON_TRACE and not self._has_trace:
             return None
@@ -474,7 +475,10 @@ def _description_of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _description_of_values(along: Along, trace: Trace) -> dict[str, Any]:
-    """Describe a theory line's values for the file. Clock values are omitted if all are as planned."""
+    """Describe the values of a theory line for the file.
+
+    Clock values are omitted if all of them are as planned.
+    """
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
     )

@@ -62,9 +62,9 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether a process of this machine is writing its file.
+        """Whether a process of this machine is writing the run's file.
 
-        On a file system without locks, this is whether the process that began the run still exists.
+        On a file system without locks, the property is true if the process that began the run still exists.
         """
         if self.ended is not None:
             return False
@@ -78,8 +78,8 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
     def fate(self) -> str:
         """State of the run in a word or two, such as "finished".
 
-        It is "cut off" if the run was begun on this machine, its file has no end, and no process writes the
-        file.
+        The state is "cut off" if the run was begun on this machine, its file has no end, and no process
+        writes the file.
         """
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
@@ -95,7 +95,9 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
 
 def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
-    """Read a run from its file. Return the run, and the key's digest and the position of every curve.
+    """Read a run from its file, and return it with the place of each of its curves.
+
+    The place of a curve is the digest of its key, and its position in the file.
 
     Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
     """

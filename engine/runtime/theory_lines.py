@@ -38,11 +38,11 @@ def theory_lines(
 ) -> list[TheoryLine]:
     """Return every theory line of a plan, with its values and whether its theorem applies.
 
-    A line that applies to the problem has values. A line that is computed from measured values gets its
-    values while the runs advance.
+    A line has values if its theorem applies to the problem. A line that is computed from measured values gets
+    them while the runs advance.
 
     Args:
-        data: draws the data; called only if a line needs them.
+        data: draws the data; called only if a line needs the data.
         labels: returns the labels [R, m, n] without the other data.
     """
     begin, order = partial(_untrained_descent, plan.experiment), partial(_order_of_rows, plan.experiment)
@@ -112,9 +112,9 @@ def _needs_values(line: Line, setup: Setup) -> bool:
 def _values_beyond_end(line: Line, at: At) -> Along | None:
     """Return the values of a theory line at numbers k of examples beyond the end of the run, or None.
 
-    A picture may show where a measure passes a threshold. Such a picture needs these values, because the
-    theory line may pass the threshold beyond the end of the run. The result is None if there is no such
-    picture, or if training could not continue with further examples.
+    A picture may show where a measure passes a threshold. The theory line may pass the threshold beyond the
+    end of the run, so such a picture needs these values. The result is None without such a picture, and if
+    training could not continue with further examples.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol

@@ -44,8 +44,8 @@ class TrainingInputs:
 class Undrawn:
     """Inputs of a training run for which no data are drawn yet.
 
-    `data()` draws them as tensors, and `examples()` as numpy arrays. `variants` is the number of settings of
-    the learner's hyperparameters that train side by side, such as rates.
+    `data()` draws the data as tensors, and `examples()` draws them as numpy arrays. `variants` is the number
+    of settings of the learner's hyperparameters, such as rates, that train side by side.
     """
 
     learner: Learner
@@ -76,7 +76,10 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Choose the records with stored weights [d], within MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES."""
+    """Choose the records at which weights [d] are stored.
+
+    There are at most MOST_WEIGHT_RECORDS such records, and the weights take at most MOST_WEIGHT_BYTES.
+    """
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
     return KeptRecords(max(1, -(-(records - 1) // (limit - 1))), records - 1)
@@ -96,7 +99,7 @@ class Descent:
     """Model that an update rule trains by gradients of the mean loss."""
 
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
-        """`start` gives the initial tensors [R, …] of every replica, by default those of `start_of`."""
+        """Create a model with the tensors `start` [R, …] of R replicas, by default those of `start_of`."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
@@ -148,16 +151,20 @@ class Descent:
             return largest(Curvature(*parts), UNIT_TOLERANCE).to(data.labels)
 
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
-        """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
+        """Return 2λ²/n of every net, where λ is the largest singular value of the Jacobian ∂ŷ/∂θ.
 
-        `speeds` contains one factor for each tensor. The squared derivatives with respect to the tensor are
-        multiplied by this factor. For a linearised net, 2λ²/n is the sharpness of the square loss.
+        ŷ are the predictions of all n instances. `speeds` has one factor for each tensor, which multiplies
+        the squared derivatives with respect to the tensor. For a linearised net, 2λ²/n is the sharpness of
+        the square loss.
         """
         squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _plain_rates(self) -> Rates:
-        """Return rates as plain numbers: multiples of 1/sharpness are divided by each net's sharpness."""
+        """Return learning rates as numbers: rates in units of 1/sharpness are divided by the sharpness.
+
+        The sharpness is computed for each net.
+        """
         if self._unit is None:
             return self._multiples
         units = self._unit()
@@ -170,10 +177,10 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the initial weights to match instances rotated to U x, with U = `rotation`.
+        """Rotate the initial weights to match instances that are rotated to U x, with U = `rotation`.
 
-        Call this before the first example. Initial weights from the learner's `start_seed` are not rotated,
-        because such a learner has the same initial weights for rotated instances.
+        Call this method before the first example. If the learner has a `start_seed`, the weights are not
+        rotated, because such a learner has the same initial weights for rotated instances.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -208,10 +215,10 @@ class Descent:
         shares: torch.Tensor | None = None,
         active: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Make one gradient step on a weighted mean of the examples' losses.
+        """Make one gradient step on a weighted mean of the losses; return the predictions [B, n] before it.
 
         `shares` [B, n] are the weights of the losses in the mean, by default 1/n each. `active` [N] says
-        which nets move, by default all. Return the predictions [B, n] before the step.
+        which of the N nets make the step, by default all.
         """
         had: list[torch.Tensor] = []
 
@@ -321,7 +328,8 @@ class Descent:
     ) -> tuple[Params, State]:
         """Make a multiplicative step on one example with entries ±1.
 
-        e^(−η g) has only two different entries, so only two exponentials are computed.
+        The factors e^(−η g) of the weights have only two different values, so only two exponentials are
+        computed.
         """
         assert self._update is not None, "_multiplies says so"
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
@@ -329,7 +337,7 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Average over the outputs of a net: numbers [B] of batch members become numbers [N] of nets."""
+        """Average numbers [B] of batch members over the outputs of each net, to numbers [N] of nets."""
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
@@ -372,7 +380,7 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """Return the learning rates that a learner tries, one curve each; (1,) if it has no rate."""
+    """Return the learning rates that a learner tries, one for each curve; (1,) if it has no rate."""
     rates = learner.rate_choice
     if rates == BEST:
         return GRID
@@ -382,7 +390,7 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 
 
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
-    """Return each trained tensor's rate factor: that of the learner times that of the architecture."""
+    """Return the rate factor of each trained tensor: the learner's factor times the architecture's."""
     factors = learner.net.layout(d).rate_factors
     return {
         layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers
@@ -413,8 +421,8 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 class OptionedSteps:
     """Training steps by an update rule, with options of the learner such as weight decay or noise.
 
-    In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to it, and
-    the weights decay. After that, the rule makes its step, and noise is added to the weights.
+    In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to the
+    gradient, and the weights decay. After that, the rule makes its step, and noise is added to the weights.
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:

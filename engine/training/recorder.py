@@ -99,7 +99,7 @@ class HasFirstWeights(Protocol):
 
 
 class Recorder:
-    """Recorder of a training run. At every record (evaluation), it stores losses, measures and weights.
+    """Recorder of a training run, which stores losses, measures and weights at every record (evaluation).
 
     The evaluator computes the losses. Every record is measured separately, so that a curve does not depend on
     how calls of `advance` divide the run.
@@ -186,7 +186,7 @@ class Recorder:
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether an evaluation needs more than the loss and the first replica's weights."""
+        """Return whether an evaluation reads more than losses and the weights of the first replica."""
         return any(
             self._is_due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
@@ -271,7 +271,7 @@ class Recorder:
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
-    """Return w [B, d] if predictions are functions f(xᵀw), else None."""
+    """Return w [B, d] if the predictions of the hypothesis are functions of xᵀw, else None."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
         edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)

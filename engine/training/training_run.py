@@ -49,8 +49,8 @@ class TrainingRun(Recording, Protocol):
 class Unstarted:
     """Training run that starts at its first call of `advance`.
 
-    Drawing the initial weights may take long. The delay lets learners that come earlier in the experiment
-    show their first results meanwhile.
+    Drawing the initial weights may take long. So learners that come earlier in the experiment can show their
+    first results before a later learner starts.
     """
 
     def __init__(self, begin: Callable[[], Recording]) -> None:
@@ -71,7 +71,7 @@ class InPieces:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do up to `records` pieces of work within `seconds`. Return the evaluations that are complete."""
+        """Do up to `records` pieces of work within `seconds`, and return the complete evaluations."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -79,9 +79,9 @@ class InPieces:
         return self.block()
 
     def pieces(self) -> Iterator[None]:
-        """Train to the end.
+        """Train to the end, and yield after every piece of work.
 
-        Yield after every piece of work, at most one update and one record (evaluation).
+        A piece of work is at most one update and one record (evaluation).
         """
         raise NotImplementedError
 
@@ -129,15 +129,15 @@ def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tu
 def on_transformed(
     inputs: TrainingInputs, begin: Begin, turn: torch.Tensor, of_start: torch.Tensor | None = None
 ) -> tuple[Data, TrainingRun]:
-    """Return data with the transformed instances g x, and a training run on them.
+    """Return data with instances g x in place of x, and a training run on these data.
 
     If the hypothesis is `Turnable`, its start is transformed as well. Predictions at the start are then the
     same as those of the original hypothesis on the original instances.
 
     Args:
-        turn: g [d, d].
-        of_start: matrix that transforms the start, g⁻ᵀ. It may be left out if g is orthogonal, because g⁻ᵀ
-            is then g.
+        turn: the matrix g [d, d].
+        of_start: the matrix g⁻ᵀ, which transforms the start. It may be left out if g is orthogonal, because
+            g⁻ᵀ is then g.
     """
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
@@ -161,9 +161,9 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that also advances runs of the same learner on transformed instances.
+    """Training run of a learner that also advances runs of the same learner on transformed instances.
 
-    After each evaluation, it compares the predictions of these runs with its own.
+    After each evaluation, the predictions of the other runs are compared with those of the learner.
     """
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
@@ -198,8 +198,8 @@ class CoupledRuns:
     def _relative_changes(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
         """Return the largest relative change of predictions by a transformation, [S, R, V].
 
-        It is max |Δŷ| / max |ŷ| over rows and targets. Δŷ is the difference from the run on the original
-        instances. Only the last of the S records has a value; the others are NaN.
+        The change is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference from the run on the
+        original instances. Only the last of the S records has a value; the others are NaN.
         """
         change = (self._rows_by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)

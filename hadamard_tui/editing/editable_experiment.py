@@ -209,7 +209,7 @@ class EditableExperiment:
         return number if any(isinstance(item, int | float) for item in _as_sequence(number)) else None
 
     def sweep_axis(self, place: str) -> int | None:
-        """Return the position of the sweep axis that varies the value at `place`; None if no axis does."""
+        """Return the index of the sweep axis that varies the value at `place`, or None if no axis does."""
         places = [axis.get("set") for axis in self.raw["axes"]]
         return places.index(place) if place in places else None
 
@@ -307,7 +307,7 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner_number: int) -> int:
-        """Remove a learner, unless it is the last active one. Return which learner to select next."""
+        """Remove a learner, unless it is the last active one, and return the number of the next selection."""
         if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
@@ -317,7 +317,7 @@ class EditableExperiment:
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
-        """Switch a learner on or off. Return False for the last active one, which stays on."""
+        """Switch a learner on or off. The last active learner stays on, and the result is then False."""
         if learner_number in self.off:
             del self.off[learner_number]
         elif len(self.learners) - len(self.off) > 1:
@@ -328,7 +328,7 @@ class EditableExperiment:
         return True
 
     def place_in_run(self, learner_number: int) -> int | None:
-        """Return the learner's position among the active learners; None if it is switched off."""
+        """Return the learner's index among the active learners, or None if the learner is switched off."""
         return (
             None
             if learner_number in self.off
@@ -388,9 +388,9 @@ class EditableExperiment:
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _path_in_raw(self, where: str) -> str:
-        """Convert a path in the experiment, such as learners[0].name, to the path of the same value in `raw`.
+        """Convert a path in the experiment, such as learners[0].name, to a path in `raw`.
 
-        Positions differ, because only `raw` counts switched-off learners.
+        The indices of learners differ, because only `raw` contains the switched-off learners.
         """
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
@@ -399,9 +399,9 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _path_in_experiment(self, place: str) -> str:
-        """Convert a path in `raw`, such as learners[1].name, to the path of the same value in the experiment.
+        """Convert a path in `raw`, such as learners[1].name, to a path in the experiment.
 
-        Raises: KeyError if the value is in a switched-off learner, or in a claim that does not fit.
+        Raises: KeyError if the path is in a switched-off learner, or in a claim that is left out.
         """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
@@ -443,7 +443,7 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
 
-    The sweep has values near the number (see `_numbers_around`), and omits values with which the experiment
+    The sweep has values near the number (see `_numbers_around`), without values at which the experiment
     cannot run. The copy has no claims, because the claims of the original are about a single value of the
     number.
 

@@ -33,18 +33,20 @@ def keep(loop: Any, *sources: Path) -> None:
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """Return the index file in which numba lists the stored versions of a loop; empty if none is stored.
+    """Return the index file in which numba lists the stored versions of a loop, as a tuple.
 
-    The public `loop.stats` names only the folder, which contains files of other loops as well.
+    The tuple is empty if no version is stored. The public `loop.stats` names only the folder, which contains
+    files of other loops as well.
     """
     index = _cache_index(loop)
     return () if index is None else (Path(index._index_path),)
 
 
 def _cache_index(loop: Any) -> IndexDataCacheFile | None:
-    """Return the object with which numba manages the stored versions of a loop, or None if there are none.
+    """Return the object with which numba manages the stored versions of a loop.
 
-    numba has no public names for a loop's cache and the index of the cache.
+    Return None if no version is stored. The object is private, because numba has no public names for a loop's
+    cache and its index.
     """
     cache = getattr(loop, "_cache", None)
     return cache._cache_file if isinstance(cache, FunctionCache) else None

@@ -27,9 +27,9 @@ Array = Any
 
 
 class TrainedGroup(BatchedModels):
-    """Group of networks with different numbers k of training examples. They are trained one by one.
+    """Group of nets with different numbers k of training examples, trained one after another.
 
-    While a model is trained, it stays in the processor's cache.
+    While a net is trained, its weights stay in the processor's cache.
     """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
@@ -80,9 +80,9 @@ class TrainedGroup(BatchedModels):
 
 
 class NetBatch(NamedTuple):
-    """Batch of B nets Σ_i a_i σ(w_iᵀx) with h units each. Every net has its own number k of instances.
+    """Batch of B nets Σ_i a_i σ(w_iᵀx) with h units each, which differ in their number k of instances.
 
-    They are the first k of the instances c·e_1, c·e_2, …
+    A net's instances are the first k of c·e_1, c·e_2, …, for unit vectors e_j.
     """
 
     first: Array
@@ -108,13 +108,13 @@ class NetBatch(NamedTuple):
 def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
     """Make up to `limit` gradient steps on the mean square loss, for active nets from `begin` to `end` − 1.
 
-    A net stops after a step if its loss before this step was at most the tolerance. A step is one pass over
-    the weights w. Instance j has one entry that is not 0, so it uses only the weights w_j from input j. For
+    If a net's loss before a step is at most the tolerance, this step is its last. A step is one pass over the
+    weights w. Instance j has a single entry that is not 0, so it uses only the weights w_j from input j. For
     each instance, the pass computes the prediction and then changes w_j, which is still in the cache.
 
     Args:
-        slopes: [h], scratch space.
-        counts: [B], set to the number of steps made.
+        slopes: scratch space [h].
+        counts: array [B] to which the number of steps of each net is written.
     """
     units = nets.last.shape[1]
     length, above, below, tolerance = nets.numbers

@@ -26,11 +26,10 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Cache with one value per buffer, which is an array that holds the values of a growing curve.
+    """Cache with one value per buffer, where a buffer is an array with the values of a growing curve.
 
-    In a buffer with several columns, every column has a separate value in the cache. All slices that start at
-    the start of a buffer share the buffer's value. A slice itself cannot be a key of the cache, because each
-    drawing of the chart makes new slices.
+    Each column of a buffer has a separate value in the cache. All slices that begin at the start of a buffer
+    share the buffer's value. A slice cannot be the key, because each drawing of the chart makes new slices.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -51,7 +50,7 @@ class BufferCache(Generic[T]):
 
 
 class Sums:
-    """Cumulative sums of a growing curve's values, and cumulative counts of the values that are not NaN."""
+    """Cumulative sums of a growing curve's values, and cumulative counts of its values other than NaN."""
 
     def __init__(self) -> None:
         self._sums = np.zeros((2, 1))
@@ -119,8 +118,8 @@ class Thinning:
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
         """Return indices of points that suffice to draw y[first:last], in increasing order.
 
-        They include the lowest and the highest point of every block of adjacent points. From call to call, y
-        may grow, but its earlier values must not change.
+        The points include the lowest and the highest point of every block of adjacent points. Between calls,
+        y may grow, but its earlier values must not change.
         """
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
@@ -272,9 +271,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _is_furthest(x: np.ndarray) -> np.ndarray:
-    """Return whether x at each point is beyond the x of all points before it.
+    """Return for each point of a curve whether its x is beyond the x of all points before it.
 
-    "Beyond" means in the direction from the first to the last x. Only such points of a curve are drawn.
+    "Beyond" means in the direction from the first x to the last x. Only such points are drawn.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]

@@ -86,11 +86,11 @@ def _bar_series(
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Return axes for the shown part of the series, and a text.
+    """Return axes for the shown part of the series, and a remark on the y-axis, or "".
 
-    The text says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "". If
-    x grows during the run, as the number of examples does, the limits of a linear y-axis change only in
-    steps. For a loss or another risk, the linear y-axis has the limits of `risk_limits`.
+    The remark says why the y-axis is linear although the user chose a logarithmic axis. If x grows during the
+    run, as the number of examples does, the limits of a linear y-axis change only in steps. For a loss or
+    another risk, the linear y-axis has the limits of `risk_limits`.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
