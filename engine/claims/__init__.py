@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 class Claim(Part, frozen=True, kw_only=True):
     """A statement about a picture, which a run proves or refutes.
 
-    The field `picture` names the picture; by default, it is the first one. The field `measure` names a
+    The field `picture` names the picture; by default, it is the first picture. The field `measure` names a
     measure that replaces the picture's own measure for this claim. The field `curve` names a curve of the
     picture; by default, the claim is about every curve.
     """
@@ -117,7 +117,7 @@ class Claim(Part, frozen=True, kw_only=True):
     def finding(self, view: View, outcome: Outcome) -> str:
         """Return one true sentence about the claim, computed from a view.
 
-        It has at most three numbers. A pair of compared numbers counts as one.
+        The sentence has at most three numbers, where a pair of compared numbers counts as one.
         """
         raise NotImplementedError
 
@@ -177,7 +177,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """What the claim expects, as text such as "below 0.1"."""
+        """The condition that the claim states, as text such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -289,7 +289,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 def digits(value: float, tolerance: float) -> int:
     """Return how many digits of `value` to print, so that a tenth of the tolerance is visible.
 
-    It is between DIGITS and MOST_DIGITS.
+    The result is between DIGITS and MOST_DIGITS.
     """
     if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
         return DIGITS
@@ -338,10 +338,10 @@ def where(view: View, x: float) -> str:
 
 
 def divergence(view: View, curve: CurveView) -> str:
-    """Return a phrase that says where a curve diverged or lost accuracy.
+    """Return a phrase that says at which x a curve diverged or lost accuracy.
 
-    With several replicas, the phrase gives their number and the first x position. It is empty if no replica
-    diverged or lost accuracy.
+    With several replicas, the phrase gives the number of these replicas, and the first x. The phrase is empty
+    if no replica diverged or lost accuracy.
     """
     if curve.ends.diverged_at is None:
         return ""
@@ -366,9 +366,9 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the x positions at which the curve has a defined value, [S].
+    """Return the indices of the S x positions at which the curve has a defined value, [S].
 
-    If `at` is given, only the position `at` counts.
+    If `at` is given, only the x position `at` counts.
     """
     if at is None:
         return np.flatnonzero(is_defined)

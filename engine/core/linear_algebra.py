@@ -110,8 +110,9 @@ Later, the distance between records with expensive measures doubles whenever the
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
     """Return whether expensive measures, such as spectra, are computed at an evaluation point.
 
-    `record` is the number of the evaluation point, from 0. Below 2^`dense`, all points have these measures.
-    From there to twice this number, every second point has them, then every fourth, and so on.
+    `record` is the index of the evaluation point. All evaluation points with indices below 2^`dense` have
+    these measures. From there to twice this index, every second evaluation point has them, then every fourth,
+    and so on.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
@@ -120,7 +121,8 @@ def singular_values(weights: torch.Tensor) -> torch.Tensor:
     """Return the singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
 
     Values within rounding, σ ≤ σ₁ max(T, d) ε with ε of the weights' dtype, are set to 0. So the number of
-    nonzero values is the numerical rank. If a matrix has a weight that is not finite, its values are NaN.
+    nonzero values is the numerical rank. If a weight of a matrix is not finite, all singular values of the
+    matrix are NaN.
     """
     rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
     finite = weights.isfinite().all((1, 2))
@@ -160,7 +162,8 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
     """Return the float64 numbers [B, d] from which the norm with this `exponent` is computed.
 
-    They are the entries of `w` [B, d], or its Fourier coefficients if `exponent` starts with "fourier".
+    The numbers are the entries of `w` [B, d], or the Fourier coefficients of `w` if `exponent` starts with
+    "fourier".
     """
     if not exponent.startswith("fourier"):
         return w.double()

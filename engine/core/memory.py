@@ -69,7 +69,7 @@ class Sizes(NamedTuple):
     def predicted(self) -> int:
         """Number of predictions that are in memory at once while losses are computed.
 
-        The predictions of several evaluation points are collected until there are CELLS of them.
+        Predictions of several evaluation points are collected until there are CELLS predictions.
         """
         return max(CELLS, self.batch * self.n)
 

@@ -44,7 +44,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Random generators of the replicas, created at the first draw because each takes 20 µs."""
+        """Random generators of the replicas. They are created at the first draw, because each takes 20 µs."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
@@ -106,9 +106,9 @@ class Streams:
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
-        """Store the seeds, one per replica.
+        """Store the seeds, one for each replica.
 
-        `single`: whether one generator, `default_rng(seed)`, draws all data of a replica.
+        `single` says whether one generator, `default_rng(seed)`, draws all data of a replica.
         """
         self.seeds, self._single = tuple(seeds), single
 

@@ -35,12 +35,11 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the theory line (curve that theory predicts) to compare a curve with at x, or None.
+    """Return the theory line to compare with a curve at x, or None if no theory line has a value at x.
 
     It is the strongest lower bound on the curve at x. If no lower bound has a value at x, it is a theory line
-    of another direction, such as an upper bound. EXACTNESS lists these directions; the first one is
-    preferred. If several lines of one kind have a value at x, such as the two edges of a band, they are left
-    out.
+    of another direction, such as an upper bound. EXACTNESS lists these directions, the preferred ones first.
+    If several lines of one kind have a value at x, such as the two edges of a band, they do not count.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -51,9 +50,9 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the strongest lower bound on a curve at the positions x [N].
+    """Return the values of the strongest lower bound on a curve at the positions x [N].
 
-    It is 0 where there is no bound, and where the bound is 0 up to rounding.
+    A value is 0 where the curve has no bound, and where the bound is 0 up to rounding.
     """
     heights = np.zeros_like(x)
     for line in bounds_on(view, curve):

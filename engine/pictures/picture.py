@@ -93,14 +93,15 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def is_threshold(self) -> bool:
         """Whether the reading is the first position at which the measure passes a threshold.
 
-        Later values of the measure cannot change it.
+        Values of the measure after this position cannot change the reading.
         """
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
         """Return the label of a y-axis that shows positions, such as "k until loss < 0.1".
 
-        `label` is the label of the measure, and `over` that of the dimension along which it is read.
+        `label` is the label of the measure. `over` is the label of the dimension along which the measure is
+        read, "k" in the example.
         """
         if self.place_of is not None:
             return f"{over} of the {PLACES[self.place_of]} {label}"

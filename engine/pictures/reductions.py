@@ -46,11 +46,11 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     """Reduce a dimension of an array to one number, such as the last value or the first position below 0.1.
 
-    If the values never pass a threshold, the result is infinite. It is NaN if a missing value could have
-    passed the threshold.
+    If the values never pass the threshold of `how`, the result is infinite. It is NaN if a missing value
+    could have passed the threshold.
 
     Args:
-        how: description of how the number is read.
+        how: description of the number.
         places: coordinates along the dimension.
         axis: index of the dimension.
     """
@@ -92,10 +92,10 @@ def _place_of_extremum(how: str, values: Floats, places: Floats, axis: int) -> F
 
 
 def holds(share: ReplicaShare, values: Floats) -> Floats:
-    """Return 1 for values [R, …] that satisfy the condition of a `ReplicaShare`, and 0 for other values.
+    """Return 1 where values [R, …] satisfy the condition of a `ReplicaShare`, and 0 elsewhere.
 
-    A replica without a value, such as a diverged replica, does not satisfy the condition. The result is NaN
-    where no replica has a value.
+    A replica without a value, such as a diverged replica, does not satisfy the condition. If no replica has a
+    value, the result is NaN.
     """
     holding = np.ones(values.shape, bool)
     if share.below is not None:

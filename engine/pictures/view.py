@@ -301,7 +301,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name without the values of sweep axes that distinguish curves."""
+        """Name of the theory line without the values of sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
@@ -317,7 +317,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the value at x, interpolated linearly; NaN beyond the ends."""
+        """Return the value of the theory line at x, interpolated linearly; NaN beyond its ends."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
@@ -346,9 +346,10 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 
 def index_at(curve: CurveView | LineView, x: float) -> int | None:
-    """Return the index of the point of a curve or theory line at position x, or None if it has none.
+    """Return the index of the point of a curve or theory line at position x, or None without such a point.
 
-    If x is a measured quantity, return the index of the first point that has reached or passed the given x.
+    If x is a measured quantity, return the index of the first point at which this quantity has reached or
+    passed the given x.
     """
     if isinstance(curve, CurveView) and curve.places.is_passed:
         sides = np.sign(curve.x - x)

@@ -118,7 +118,7 @@ def quoted(name: str) -> str:
 def line(view: View, lines: Sequence[LineView]) -> str:
     """Return a common name for theory lines of the same kind.
 
-    If the lines have different names, it leaves out curves and values of sweep axes.
+    If the lines have different names, the common name contains neither curves nor values of sweep axes.
     """
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
@@ -126,12 +126,12 @@ def line(view: View, lines: Sequence[LineView]) -> str:
 
 
 def agree(names: Sequence[object], verb: str) -> str:
-    """Return the verb in the form that agrees with the names: "stay" for several, "stays" for one."""
+    """Return a verb in the form that agrees with `names`: "stay" for several names, "stays" for one."""
     return verb if len(names) > 1 else f"{verb}s"
 
 
 def shortened(first: str, *more: str) -> str:
-    """Append as many of the further clauses to `first` as fit into a headline."""
+    """Append clauses of `more` to `first`, as many as fit into a headline."""
     text = first
     for clause in more:
         text = f"{text}{clause}" if fits(f"{text}{clause}") else text
@@ -165,7 +165,7 @@ def level(view: View, value: float) -> str:
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
     """Return the range of numbers as text, such as "0.1 to 0.3".
 
-    If both ends have the same text, return it once.
+    If the least and the greatest number have the same text, return this text alone.
     """
     return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
 
@@ -183,7 +183,7 @@ def value(view: View, y: float) -> str:
 
 
 def value_at(curve: CurveView, x: float) -> float | None:
-    """Return the value of a curve at x, or None if it has no value there."""
+    """Return the value of a curve at x, or None if the curve has no value at x."""
     at = index_at(curve, x)
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 

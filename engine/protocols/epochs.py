@@ -103,9 +103,9 @@ class Passes(InPieces):
     def _training_rows(
         self, selected: slice, order: NDArray[np.int64] | None
     ) -> tuple[Instances, torch.Tensor]:
-        """Return the training rows at some positions of `order` [R, rows], and their labels.
+        """Return the training rows at the positions `selected` of `order` [R, rows], and their labels.
 
-        If `order` is None, positions count in stored order.
+        If `order` is None, the positions are those in stored order.
         """
         if order is None:
             return self._data.instances.at(selected), self._data.labels[:, selected]

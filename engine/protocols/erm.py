@@ -121,10 +121,9 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _draw_batches(self, batch: int) -> Drawn:
-        """Draw a mini-batch from the first k rows, for every k. Return row indices [R, K, batch].
+        """Draw a mini-batch from the first k rows for every k, and return row indices [R, K, batch].
 
-        All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
-        train.
+        All models of a replica with the same k share a mini-batch. The models for k = 0 do not train.
         """
         places: Floats = self._draws.uniform(len(self._grid), batch) * self._grid[:, None]
         return places.astype(np.int64)
@@ -151,7 +150,7 @@ class BatchedModels:
     """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """Create a model for every k in `grid`. All models of a replica start from its tensors in `start`."""
+        """Create a model for every k in `grid`, all with the same initial tensors `start` in a replica."""
         data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
@@ -175,7 +174,7 @@ class BatchedModels:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Make one step with all models that still train. Return the number of steps, 1."""
+        """Make one step with all models that still train, and return 1, the number of steps."""
         shares = self._shares if drawn is None else self._shares_in_batch(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
         costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
@@ -220,9 +219,9 @@ def _separated_by_k(values: Floats, k: int) -> Floats:
 
 
 def _joined_block(blocks: list[Block]) -> Block:
-    """Join the records (evaluations) of all groups of models.
+    """Join the blocks of all groups of models to one block of records (evaluations).
 
-    Every record has weights, but only the weights of the records in `kept_records` are retained.
+    Every record of a group has weights, but only the weights of the records in `kept_records` are retained.
     """
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()

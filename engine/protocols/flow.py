@@ -179,7 +179,8 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def together(self, targets: int, outputs: int) -> int:
         """Return how many nets are solved as one differential equation.
 
-        The nets of a replica are solved together if the loss couples them, and otherwise alone.
+        If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
+        alone.
         """
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1

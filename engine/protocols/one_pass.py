@@ -102,7 +102,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return n random rows per replica, or None if `replacement` is not set."""
+        """Return n random rows for each replica, or None if `replacement` is not set."""
         return streams("draws").integers(n, n) if self.replacement else None
 
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Pass:
@@ -154,8 +154,8 @@ class Pass(InPieces):
     def _averaged_block(self, block: Block) -> Block:
         """Replace the loss and the error at every k by their means over the hypotheses 0 … k−1.
 
-        At k = 0, they are the values at the start. If errors are not measured at every evaluation point, they
-        have no mean, and are removed.
+        At k = 0, loss and error keep their values. If the error is not measured at every evaluation point, it
+        has no mean, and is removed.
         """
         measures = dict(block.measures)
         if not self._counted_everywhere:

@@ -324,7 +324,8 @@ class MiniBatches:
     def _draw_rows(self) -> NDArray[np.int64]:
         """Draw rows for the next mini-batches, [R, m].
 
-        They suffice for AHEAD mini-batches with replacement, for one fresh mini-batch, or for one pass.
+        The rows suffice for AHEAD mini-batches with replacement, for one fresh mini-batch, or for one pass
+        over the training rows.
         """
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)

@@ -37,9 +37,10 @@ CurveKey = tuple[str, Apart, int]
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return, for each curve, the kind of its learner (such as "exact") and its number within this kind.
+    """Return the kind of each curve's learner, such as "exact", and the learner's number within this kind.
 
-    Curves without values are included. Reference learners are not, because they are drawn like theory lines.
+    Curves without values are included. Curves of reference learners are left out, because they are drawn like
+    theory lines.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # if True, all rates of a learner form one curve
@@ -97,7 +98,7 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """Samples (measured values) of all curves and theory lines of a picture, and why others are missing."""
+    """Samples (measured values) of a picture's curves and theory lines, and why theory lines are missing."""
 
     curves: Curves
     lines: Lines
@@ -131,7 +132,7 @@ class Gathered(NamedTuple):
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """Return the values by which a picture divides the curve `key`; empty if there are none.
+        """Return the values by which a picture divides the curve `key`; empty if it divides by nothing.
 
         A theory line that belongs to a curve is divided by the same values as the curve.
         """
@@ -145,7 +146,7 @@ class Gathered(NamedTuple):
 class Replicas:
     """Values of a curve or theory line in each replica, with summaries over all replicas or a subset.
 
-    The jackknife needs the subsets, to compute standard errors.
+    The jackknife computes standard errors from summaries over subsets.
     """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
@@ -157,11 +158,14 @@ class Replicas:
 
     @cached_property
     def of_all(self) -> tuple[Floats, Floats]:
-        """The x positions [N], and the values [R, N] of all replicas there."""
+        """The N x positions, and the values [R, N] of all R replicas at these positions."""
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the x positions [N] and the values [R, N], or [1, N] if all replicas share them."""
+        """Return the N x positions and the values [R, N] of `replicas` (None for all), or [1, N].
+
+        The values are [1, N] if all replicas have the same values.
+        """
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
@@ -172,7 +176,7 @@ class Replicas:
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the x positions [N], and the summary [N] over the given replicas (None for all)."""
+        """Return the N x positions, and the summary [N] of the values of `replicas` (None for all)."""
         x, y = self.values(replicas)
         return x, reductions.summary(self.summary_name, y)
 
@@ -185,8 +189,8 @@ class Replicas:
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
     """Return the values of a picture's curves and theory lines, and why other theory lines are missing.
 
-    In a picture whose x is a sweep axis, an unfinished run contributes nothing, because its final value is
-    not known yet.
+    If the picture's x is a sweep axis, an unfinished run contributes nothing, because its final value is
+    unknown.
     """
     collected = Gathered(
         defaultdict(list),
@@ -293,9 +297,10 @@ def _conditions_unmet(curve: Curve, picture: Picture, point: Point) -> dict[str,
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a picture may show the curve. A picture along a sweep axis waits until the run ends.
+    """Return whether a picture may show a curve now, or must wait for the end of the run.
 
-    If the picture chooses among the rates of a learner, it waits for all of them.
+    A picture along a sweep axis waits until the run ends. A picture that chooses among the rates of a learner
+    waits until the curves of all rates are complete.
     """
     if not steps.along_axes:
         return True
@@ -412,11 +417,11 @@ WHY = "these runs would change no picture"
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """Return the learners that need not run at sweep point `number`: their runs would change no picture.
+    """Return the learners whose runs at sweep point `number` would change no picture.
 
-    Learners stop early only along a sweep axis with the field `until`. A picture with a reading over this
-    axis shows the first value of the axis at which a measure passes a threshold. A learner stops when these
-    first values and their standard errors are known.
+    Learners stop early only along a sweep axis with the field `until`. If a picture has a reading over this
+    axis, it shows the first value of the axis at which a measure passes a threshold. A learner stops when
+    these first values and their standard errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]

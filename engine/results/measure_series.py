@@ -33,9 +33,9 @@ class Arrays(NamedTuple):
 class MeasureSeries:
     """Values of a measure for every replica at each record (evaluation point) of a curve, with their mean.
 
-    Records without a measurement and diverged replicas have the value NaN. The mean and its standard error
-    are computed over the replicas that have a value. The mean is NaN if no replica has a value, and the
-    standard error is NaN if fewer than two replicas have one.
+    At records without a measurement, and for diverged replicas, the value is NaN. The mean and its standard
+    error are computed over the replicas that have a value. The mean is NaN if no replica has a value. The
+    standard error is NaN if fewer than two replicas have a value.
     """
 
     def __init__(self, capacity: int, replicas: int) -> None:
@@ -55,12 +55,15 @@ class MeasureSeries:
 
 
 def replicas_kept(records: int, replicas: int) -> int:
-    """Return for how many replicas a measure's values are stored: for all, or only for the first."""
+    """Return for how many replicas the values of a measure are stored: all replicas, or only the first."""
     return replicas if 8 * records * replicas <= MOST_REPLICA_BYTES else 1
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound on the bytes of `series` measure series. It never decreases with `replicas`."""
+    """Return an upper bound on the bytes of `series` measure series.
+
+    The bound never decreases as `replicas` increases.
+    """
     # Above the limit, only one replica is stored. The estimate then uses the limit itself, to stay monotone.
     replica_bytes = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
     moment_bytes = 16 * records if replicas > 1 else 0

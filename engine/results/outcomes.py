@@ -38,7 +38,7 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of those claims that are about a picture, as `is_about` decides."""
+    """Return the outcomes of the claims about a picture, as `is_about` decides."""
     return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
 
 
@@ -62,7 +62,10 @@ class _Views:
 
 
 def _judged_claim(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Judge claim number `number` by its picture. All curves that the claim is about must satisfy it."""
+    """Judge claim number `number` by its picture.
+
+    The claim holds if all curves that it is about satisfy it.
+    """
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
         return _outcome_of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)

@@ -170,9 +170,9 @@ def of_curve(
 
 
 def _has_passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether each replica meets the condition `until` at a record or at an earlier record.
+    """Return whether each of R replicas meets the condition `until` at each of S records.
 
-    The result has the shape [R, S] for R replicas and S records, or [1, S] if all replicas agree.
+    The result has the shape [R, S], or [1, S] if all replicas agree.
     """
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
@@ -267,11 +267,11 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Apply all steps to the samples, and return x positions and values by sweep point.
+        """Apply the picture's fields to the samples, and return x positions and values by sweep point.
 
-        The field `read` may take, for example, the least value along a sweep axis. Sweep points that differ
-        only on this axis then give one common result. The y-axis of a heat map may be an index of the
-        measure, such as a layer. A sweep point then gives one result for every value of this index.
+        The picture's field `read` may take, for example, the least value along a sweep axis. Sweep points
+        that differ only on this axis then give one common result. The y-axis of a heat map may be an index of
+        the measure, such as a layer. A sweep point then gives one result for every value of this index.
 
         Raises: BadInput; ReplicasMissing for samples that have only the values of the first replica.
         """

@@ -26,8 +26,8 @@ from engine.spec.experiment import Experiment, drawn, of_run
 class Spectrum(NamedTuple):
     """Singular values of the first replica's weight matrix during training.
 
-    The matrix has one row for every target. Singular values that rounding errors alone can produce are set to
-    0.
+    The weight matrix has one row for every target. Singular values that rounding errors alone can produce are
+    set to 0.
     """
 
     x: Floats
@@ -43,7 +43,7 @@ class Spectrum(NamedTuple):
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """Return a heat map of a run's singular values: x is the clock, and y is the index of the value."""
+    """Return a heat map of a run's singular values, by clock (x) and index of the singular value (y)."""
     return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
 
 
@@ -279,7 +279,10 @@ def _heat_map_as_json(heat: HeatView) -> dict[str, Any]:
 
 
 def _mark_as_json(places: Sequence[float]) -> float | list[float] | None:
-    """Return a mark's place or list of places on an axis; None if the mark is parallel to the axis."""
+    """Return the position of a mark on an axis, or the positions of its points.
+
+    Return None if the mark is parallel to the axis.
+    """
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
 
@@ -316,7 +319,7 @@ def number(value: float | None) -> float | int | None:
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Convert an array to nested lists for JSON, each number as `number` does."""
+    """Convert an array to nested lists for JSON, with each number converted as `number` does."""
     # Vectorised version of `number`: one Python call for each of millions of values would be too slow.
     objects = values.astype(object)
     finite = np.isfinite(values)

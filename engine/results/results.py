@@ -49,13 +49,20 @@ class Results:
 
     @property
     def share(self) -> float:
-        """Finished share of the sweep. Points that are left out count as finished, a running one in part."""
+        """Finished share of the sweep, 0 to 1.
+
+        Sweep points that are left out count as finished, and the finished share of a running sweep point
+        counts, too.
+        """
         points, remaining = self.points_done
         return 1 - remaining / len(self.sweep.points) if points else 0.0
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and of those still to come. A running point counts in part."""
+        """Number of computed sweep points, and number of sweep points to compute.
+
+        A running sweep point counts in part in both numbers.
+        """
         number = max(self.traces, default=None)
         if number is None:
             return 0.0, float(len(self.sweep.points))

@@ -63,7 +63,7 @@ class Snapshots:
     """Linear weights [targets, features] at each record; empty if the learner has no such weights."""
 
     def at(self, x: float) -> int | None:
-        """Return the index of the last snapshot at or before `x`, or None if `x` is before the first one."""
+        """Return the index of the last snapshot at or before `x`, or None if all snapshots are after `x`."""
         before = int(np.searchsorted(self.x, x, side="right"))
         return before - 1 if before else None
 
@@ -125,7 +125,10 @@ def take(
 
 
 def _first_indices(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the indices of the first `limit` items. If `among` is not one of them, it replaces the last."""
+    """Return the indices of the first `limit` of `count` items.
+
+    If `among` is not one of these indices, it replaces the last of them.
+    """
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
@@ -133,9 +136,9 @@ def _first_indices(count: int, limit: int, among: int | None = None) -> NDArray[
 
 
 def _units_by_layer(net: Parametrised, d: int) -> list[int]:
-    """Return how many units each layer has, starting with the inputs.
+    """Return how many units each layer of a net has, starting with the inputs.
 
-    The number is extrapolated from nets with one input and with two inputs, because the weights for all d
+    The numbers are extrapolated from nets with one input and with two inputs, because the weights for all d
     inputs may need too much memory. Tensors on torch's meta device would need no memory, but their first use
     imports sympy, which takes seconds.
     """

@@ -112,12 +112,12 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Phrase that follows the number of replicas that ended early, such as "diverged"."""
+        """Phrase that says how replicas ended early, such as "diverged"; texts put their number before it."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
-        """Number of records before any replica diverges. Up to there, means cover all replicas."""
+        """Number of records before the first divergence of a replica. Means at these cover all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
@@ -135,7 +135,7 @@ class Curve:
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Values [S, R] of the clocks that differ between replicas, by clock name."""
+        """Values [S, R] of the clocks that differ between replicas, at S records, by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _earliest_time(self, times: Floats) -> Floats:
@@ -162,15 +162,16 @@ class Curve:
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return the values [S, R] of a measure, or None if it was never recorded.
+        """Return the values [S, R] of a measure, or None if the measure was never recorded.
 
-        If the values of all replicas would need too much memory, only those of the first are stored: [S, 1].
+        If the values of all replicas would need too much memory, only those of the first replica are stored,
+        and the shape is [S, 1].
         """
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
 
     def why_first_only(self, measure: str) -> str:
-        """Return why a measure was stored for the first replica only, or "" if this is not so."""
+        """Return why a measure was stored for the first replica only, or "" if it was stored for all."""
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
@@ -185,7 +186,10 @@ class Curve:
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weight vectors [S, d] of the first replica and target at `weights_x`; None if none are stored."""
+        """Weight vectors [S, d] of the first replica and target at the positions `weights_x`.
+
+        None if no weights are stored.
+        """
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
@@ -245,7 +249,7 @@ class Curve:
         """Turn this curve into a copy of `winner`, the curve with the learner's best rate.
 
         Args:
-            grid: for every rate, the mean by which rates are compared.
+            grid: for every rate, the mean of the measure by which rates are compared.
         """
         self.grid = dict(grid)
         self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
@@ -259,9 +263,9 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return a shallow copy that does not grow.
+        """Return a shallow copy of the curve that does not grow.
 
-        Both share their arrays. The writer adds records only beyond the `length` of the copy.
+        The copy and the curve share their arrays. Records are added only beyond the `length` of the copy.
         """
         snapshot = copy.copy(self)  # one step, so that the writer cannot interfere
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
@@ -501,10 +505,11 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last record that all unfinished curves have; −1 if one of them has no record yet.
+        """Index of the last record that all unfinished curves have, or −1 if one of them has no record yet.
 
-        If all curves have ended, it is the last record of the longest curve. Curves that will show the best
-        rate are left out, because they get their records only when all rates are complete.
+        If all curves have ended, the index is that of the last record of the longest curve. Curves that will
+        show the best rate do not count, because they get their records only when the curves of all rates are
+        complete.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -512,9 +517,10 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """Index of the last record to show: `frontier` of the curves that have begun; −1 if none has.
+        """Index of the last record to show, or −1 if no curve has a record.
 
-        So the slow start of one learner does not hide the curves of the others.
+        Only curves that have begun count, so that the slow start of one learner does not hide the curves of
+        the others. Of these, it is the last record that all unfinished curves have, as in `frontier`.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
@@ -546,9 +552,9 @@ class Trace:
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
         """Return the value of each clock at the first planned record at or after x.
 
-        If `curve` is given, the result includes the clocks that are measured along it. They are interpolated
-        linearly at x, and extrapolated beyond the last record. With fewer than two records, extrapolated
-        values are NaN.
+        If `curve` is given, the result includes the clocks that are measured along this curve. These clocks
+        are interpolated linearly at x, and extrapolated beyond the last record. With fewer than two records,
+        extrapolated values are NaN.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         planned = {clock: float(times[record]) for clock, times in self.planned.items()}
@@ -590,7 +596,7 @@ class Trace:
 
 
 def _interpolated(x: float, places: Floats, heights: Floats) -> float:
-    """Interpolate linearly at x, and extrapolate beyond the last point.
+    """Interpolate `heights` at `places` linearly at x, and extrapolate them beyond the last point.
 
     With fewer than two points, extrapolated values are NaN.
     """

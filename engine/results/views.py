@@ -169,10 +169,10 @@ def _sweep_points_of(results: Results, picture: Picture, apart: Apart) -> dict[i
 def _nan_until_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
-    """Return y, but replace infinity by NaN at each x for which results are still missing.
+    """Return y, with NaN instead of infinity at each x for which results are still missing.
 
-    Infinity means that a measure never reaches a threshold along a sweep axis. This is not known yet if sweep
-    points on this axis have not been run: one of them may reach the threshold.
+    Infinity means that a measure never passes a threshold along a sweep axis. This is unknown as long as
+    sweep points on this axis have not been run: the measure may pass the threshold at one of them.
 
     Args:
         without: sweep points that have no results yet.
@@ -185,7 +185,7 @@ def _nan_until_known(
 
 
 def _reason_for_no_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return why a theory line means nothing after division by `divisor`, or "".
+    """Return why a theory line has no meaning after division by `divisor`, or "" if it has one.
 
     A bound on a mean over replicas does not hold if replicas are divided by different numbers.
     """
@@ -232,9 +232,8 @@ def _all_positions(shown: View, results: Results, steps: PictureSteps) -> Floats
 def _x_at_clock(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
     """Return the picture's x when the clock of the run at sweep point `number` shows `clock`.
 
-    If the curves have separate clocks, they may have different x at this clock reading. Then return the
-    largest. Return None if the point has not been run, or if x depends on an index of the measure or on a
-    rate.
+    If curves have separate clocks, their x may differ; return the largest. Return None if the sweep point has
+    not been run, or if x depends on an index of the measure or on a rate.
     """
     if number not in results.traces:
         return None
@@ -279,7 +278,7 @@ def _heat_view(results: Results, steps: PictureSteps, collected: Gathered, key: 
 
 
 def _recorded_cells(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
-    """Return x, y and z of a heat map as they were recorded, or None if a step changes them.
+    """Return x, y and z of a heat map as they were recorded, or None if the picture's steps change them.
 
     This shortcut saves time: an index may have a thousand values, and the app computes a view for every
     frame.
@@ -437,7 +436,7 @@ class _Reduction:
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have different x positions, so that values must be interpolated at common ones."""
+        """Whether values must be interpolated at common x positions, because those of replicas differ."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _recorded_curve(self) -> tuple[Floats, Floats, Floats | None] | None:

@@ -90,7 +90,7 @@ class Store:
                 yield read(self.folder / file_name)[0]
 
     def unannounced(self) -> list[StoredRun]:
-        """Return the finished runs without a terminal that the user has not been told of, newest first."""
+        """Return the runs without a terminal whose end was not yet reported to the user, newest first."""
         self._index.catch_up()
         return self._runs_in_index("where detached order by began desc")
 

@@ -111,7 +111,7 @@ class Solver(Part, frozen=True):
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         """Return an untrained hypothesis (model) for all replicas and targets of `data`.
 
-        It may use all instances of `data`, but never the labels.
+        The hypothesis may use all instances of `data`, but never the labels.
 
         Args:
             streams: random streams for a solver that draws numbers. If None, the seeds are 0, 1, and so on.
@@ -119,13 +119,13 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Estimate the multiplications of a run that refits after every example; 0 means few."""
+        """Estimate the multiplications of a run that solves again after every example; 0 means few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
-        """Return the float64 numbers that the solver stores per replica, for n instances of d features.
+        """Return how many float64 numbers the solver stores per replica, for n instances of d features.
 
-        The d weights of each target are not counted. The default is enough for solvers that store a kernel
+        The d weights of each target are not counted. The default suffices for solvers that store a kernel
         matrix, or solve a linear program on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d

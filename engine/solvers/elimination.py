@@ -135,7 +135,7 @@ class ReducedEquations:
         return self._rows[:, :, -1]
 
     def settles(self, left_sides: Floats) -> Bits:
-        """Return which new equations [B, n] have a right side that follows from the equations seen.
+        """Return for each of n new equations whether its right side follows from the equations seen, [B, n].
 
         `left_sides` [B, n, d] are the coefficients of the unknowns in the new equations, 0 or 1.
         """
@@ -144,7 +144,7 @@ class ReducedEquations:
         return settled
 
     def see(self, equations: Bits) -> None:
-        """Add an equation per member, [B, d + 1]: d coefficients and the right side."""
+        """Add an equation [d + 1] for each of B members: d coefficients, and the right side."""
         multiples = self._rows & equations[:, :-1, None]
         reduced = equations ^ np.logical_xor.reduce(multiples, axis=1)
         (members,) = reduced[:, :-1].any(1).nonzero()

@@ -73,9 +73,9 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j.
+    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j of Z.
 
-    Raises: ArithmeticError if liblinear does not find it.
+    Raises: ArithmeticError if liblinear does not find w.
     """
     steepest = C * abs(Z.sum(0)).max(initial=0.0) / 2
     if steepest <= 1:

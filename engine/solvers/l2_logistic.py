@@ -133,9 +133,9 @@ def _doubled_mistakes(Z: Floats, w: Floats) -> float:
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j.
+    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j of Z.
 
-    Raises: ArithmeticError if scikit-learn does not find it.
+    Raises: ArithmeticError if scikit-learn does not find w.
     """
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     slope = abs(C * slopes(Z, w) - w).max()
@@ -145,7 +145,10 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """Return Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j: minus the gradient of the logistic loss."""
+    """Return Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j of Z, minus the gradient of the logistic loss.
+
+    σ is the logistic function.
+    """
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z

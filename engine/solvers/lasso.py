@@ -95,7 +95,7 @@ class Gram:
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d], for weights `w` of the given features; all others are 0."""
+        """Return XᵀX w [d], where `w` are the weights of `features`, and all other weights are 0."""
         places = self._positions_in_memory(features)
         return w @ self._rows[places]
 
@@ -152,7 +152,7 @@ class Minimiser:
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _minimise_over_active(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Minimise over the weights of active features. A feature leaves if its weight reaches 0."""
+        """Minimise over the weights of active features. A feature whose weight reaches 0 becomes inactive."""
         while len(self._active):
             change, ends = self._change_of_weights(
                 gram.among(self._active), b[self._active] - penalty * self._signs

@@ -138,7 +138,8 @@ class Power:
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     """Return w = ∇Ψ*(Xᵀν) with Xw = y, for X [k, d] and y [k]. If no w fits y, Xw is nearest to y.
 
-    The method minimises Ψ*(Aᵀν) − ν·b. A has orthonormal rows, and Aw = b has the same solutions as Xw = y.
+    The method minimises Ψ*(Aᵀν) − ν·b over ν. The matrix A has orthonormal rows, and Aw = b has the same
+    solutions as Xw = y.
 
     Raises: ArithmeticError if the search ends at a w that does not fit.
     """

@@ -59,7 +59,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return Verdict(False, "its starts do not rotate with the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
-        """Return the parameters [k (d + 1)] of a net that fits instances X [n, d] and labels y [n]."""
+        """Return the parameters [k (d + 1)] of a net of k units that fits instances X [n, d] and labels y."""
         from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
         def residuals(net: Floats) -> Floats:

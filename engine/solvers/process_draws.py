@@ -103,10 +103,10 @@ class ConditionedDraws:
         pass
 
     def _mean_normal(self, count: int) -> torch.Tensor:
-        """Return numbers [R, count], each the mean of S independent N(0, 1) numbers.
+        """Return numbers [R, count], each the mean of S independent N(0, 1) numbers, for S draws.
 
-        Means suffice, because conditioning is affine: conditioning the mean gives the mean of conditioned
-        draws.
+        The mean of S conditioned draws is computed by conditioning the mean of S draws, because conditioning
+        is affine.
         """
         stream = self._streams("process")
         total: Floats = np.zeros((stream.replicas, count))

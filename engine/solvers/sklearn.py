@@ -150,9 +150,9 @@ class Fit:
         return torch.from_numpy(np.concatenate(predictions)).to(self._labels[0])
 
     def _predict_rows(self, fitted: Any, rows: Floats) -> Floats:
-        """Return the predictions [targets of the fit, n] of an estimator.
+        """Return the predictions [targets of the fit, n] of an estimator on n rows.
 
-        Instead of an estimator, `fitted` may be numbers that are always predicted, one per target.
+        `fitted` is the estimator, or an array of constant predictions, one for each target.
         """
         if isinstance(fitted, np.ndarray):
             return np.tile(fitted[:, None], len(rows))
@@ -205,9 +205,10 @@ class Fit:
 
 
 def _shares_of_classes(fitted: Any, rows: Floats, count: int) -> Floats:
-    """Return the probability of each of `count` classes [count, n] by a classifier that may know only some.
+    """Return the probability of each of `count` classes [count, n] by a classifier, on n rows.
 
-    A classifier without probabilities gives its predicted class the probability 1.
+    Classes that the classifier has not seen get the probability 0. A classifier without probabilities gives
+    its predicted class the probability 1.
     """
     if not hasattr(fitted, "predict_proba"):
         return np.asarray(fitted.predict(rows) == np.arange(count)[:, None], np.float64)
@@ -240,7 +241,11 @@ def _estimator_class(name: str) -> Any:
 
 
 def _learner_kind(name: str) -> LearnerKind:
-    """Return the kind of learner that an estimator is. Descents, unlike exact solvers, have `partial_fit`."""
+    """Return the kind of learner that an estimator is: "gradient", "exact" or "other".
+
+    In the modules EXACT of scikit-learn, estimators with `partial_fit` are of the kind "gradient", and others
+    of the kind "exact". Estimators of other modules are of the kind "other".
+    """
     cls = _estimator_class(name)
     if cls is None or cls.__module__.split(".")[1] not in EXACT:
         return "other"

@@ -61,8 +61,8 @@ def load(
 def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
     """Load a preset like `load`, and replace texts that the option --set makes false.
 
-    If --set changes what is run, the title of the document becomes a list of the changes, and its story and
-    source become empty. A title, story or source that --set itself sets is kept. Raises: BadInput.
+    If --set changes what is run, the title of the document becomes a list of the changes. Other texts about
+    the preset become empty. A text that --set itself sets is kept. Raises: BadInput.
     """
     from engine.core.parts import BadInput
     from engine.spec import documents, presets

@@ -431,20 +431,13 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
 def _check_naive_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
     if family not in TWINS:
         return Check("twin", None, f"parts of the family {family} cannot be compared with a naive version")
+    name = f"naive_{part.kind.replace('-', '_')}"
     if twin is None:
-        name = f"naive_{part.kind.replace('-', '_')}"
-        return Check(
-            "twin",
-            None,
-            f"to compare the part with a naive version, define the function {name}{TWINS[family]}",
-        )
+        advice = f"to compare the part with a naive version, define the function {name}{TWINS[family]}"
+        return Check("twin", None, advice)
     ours, naive = _PAIRS[family](part, twin)
     deviation = _relative_deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
-    return Check(
-        "twin",
-        deviation < NEAR,
-        f"the part and its naive version {twin.__name__} differ by {deviation:.1g}",
-    )
+    return Check("twin", deviation < NEAR, f"the part and its naive version {name} differ by {deviation:.1g}")
 
 
 Pair = tuple[Any, Any]

@@ -148,7 +148,8 @@ WHAT = (
 )
 
 
-WALK = "Or follow a guided path: predict each result, run the preset, and read why it is so"
+WALK = "Or follow a guided path: predict each result, run the preset, and read why"
+"""Line above the paths. With a second line, the page would cover the footer of a screen of 80 × 24 cells."""
 
 
 class Welcome(Framed[str | None]):

@@ -71,7 +71,7 @@ def path() -> Path:
 
 
 def default_text() -> str:
-    """Return a configuration file that lists all settings as comments, so that it changes none."""
+    """Return a configuration file that lists all settings as comments, so that no setting is changed."""
     from hadamard_tui.keyboard import EVERY
 
     lines = ["# hadamard-tui: the lines that are commented out show the defaults.", ""]
@@ -102,7 +102,7 @@ def _quoted(text: str) -> str:
 
 
 def parse(content: bytes) -> tuple[Config, list[str]]:
-    """Parse a configuration file. Return the configuration, and one message for each invalid setting.
+    """Parse a configuration file; return the configuration, and a message for each invalid setting.
 
     Invalid settings keep their defaults. Raises: BadInput if the content is not TOML.
     """
@@ -137,9 +137,9 @@ def _fault_of_setting(setting_name: str, value: object) -> str:
 
 
 def _valid_and_invalid_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Separate valid keys from invalid ones. Return the valid keys, and the faults of the others.
+    """Separate the valid keys of actions from invalid keys.
 
-    Both dictionaries have the ids of actions as keys.
+    Return two dictionaries by the id of the action: the valid keys, and the faults of the invalid keys.
     """
     from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
 
@@ -233,7 +233,7 @@ def files_of_parts() -> list[Path]:
 
 
 def read() -> tuple[Config, list[str]]:
-    """Read the configuration file. Return the configuration, and one message for each invalid setting."""
+    """Read the configuration file; return the configuration, and a message for each invalid setting."""
     file: Path | str = "the configuration file"
     try:
         with files.faults(""):

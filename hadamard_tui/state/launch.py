@@ -32,9 +32,9 @@ class Launch:
         preset: name or file of the preset that the experiment was made from; None if there was none.
         autorun: whether to start the run at once.
         notes: messages to show at the start, for example that a broken file was renamed.
-        off: switched-off learners, by their position among all learners.
+        off: switched-off learners, by their index among all learners.
         left_out: claims that do not fit the experiment, such as claims about a missing learner, by their
-            position among all claims.
+            index among all claims.
         watched: file of a stored run to show; None if there is none.
         devices: devices that share the work; without any, this process computes every run.
         first: whether to show the welcome page.
@@ -98,10 +98,10 @@ def begin(
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:
-    """Return the options of a start with a tour. The set-up panel is hidden.
+    """Return the set-up and the options with which the app starts a tour. The set-up panel is hidden.
 
     Args:
-        stops: names of presets and talks.
+        stops: names of the presets and talks of the tour.
         alone: whether the tour moves on automatically, in a loop.
 
     Raises: BadInput for an unknown preset, talk or theme.

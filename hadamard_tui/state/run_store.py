@@ -44,9 +44,9 @@ def needed_store() -> Store:
 
 
 def drop_former_points() -> str:
-    """Remove the results of sweep points that earlier versions stored in the cache.
+    """Remove the results of sweep points that earlier versions of the program stored in the cache.
 
-    This version cannot use them, because their keys depend on the code that computed them.
+    This version cannot use these results, because their keys depend on the code that computed them.
 
     Returns: a sentence about the removed results, or "" if there were none.
     """
@@ -73,7 +73,7 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 
 def news() -> list[str]:
-    """Return a sentence about each run that goes on without a terminal, or that ended without a terminal.
+    """Return a sentence about each run without a terminal that continues or has ended.
 
     The end of a run is announced only once.
     """

@@ -44,7 +44,7 @@ class KeptView(msgspec.Struct):
 
 
 def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
-    """Return the view options with changes such as `panel=svd` or `chart.y_log=true`.
+    """Return the view options `view` with changes such as `panel=svd` or `chart.y_log=true`.
 
     Raises: BadInput.
     """
@@ -88,7 +88,10 @@ class Memory(msgspec.Struct):
     """Claims that do not fit the set-up, by their position among all claims."""
 
     def set_up(self) -> Raw | None:
-        """Return the saved set-up, or None at the first start. Raises: BadInput if it is no longer valid."""
+        """Return the saved set-up, or None at the first start.
+
+        Raises: BadInput if the saved set-up is no longer valid.
+        """
         from engine.spec import documents
 
         if self.experiment is not None:
@@ -116,9 +119,9 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the saved state, and an error message; the message is empty if there is no error.
+    """Return the saved state, and an error message, which is empty if there is no error.
 
-    A broken file is renamed.
+    If the state file is broken, it is renamed.
     """
     return read_or_set_aside(path, parse, Memory(), "the app starts fresh")
 
@@ -146,8 +149,8 @@ def read_or_set_aside(
 
     Args:
         place: function that returns the path of the file.
-        parse: function that parses the content. It raises ValueError or RecursionError for invalid content.
-        instead: phrase for the message, which says what the program does without the file.
+        parse: function that parses the content; it raises ValueError or RecursionError for invalid content.
+        instead: phrase for the message that says what the program does without the file.
     """
     path: Path | None = None
     try:

@@ -24,7 +24,7 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws only cells that have changed, and redraws nothing while it is out of sight.
+    """Widget that redraws only changed cells, and draws nothing while it is out of sight.
 
     A subclass returns all cells from `_compose_cells`, and calls `_redraw_changes` when cells may change.
     """
@@ -60,11 +60,14 @@ class CellView(Widget):
         self._ground = Style.null()  # the widget's style, from which all other styles are derived
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the code points of cells and the positions of their styles in `_styles`, [height, width]."""
+        """Return the code points of all cells, and the indices of their styles in `_styles`.
+
+        Both arrays are [height, width].
+        """
         raise NotImplementedError
 
     def _redraw_changes(self) -> None:
-        """Compose the widget's cells anew, and draw those that differ from the cells on the screen."""
+        """Compose the widget's cells again, and draw the cells that differ from those on the screen."""
         if self._stale or not self._is_in_sight():
             self._discard_cells()
         elif changed := self._changed_regions():
@@ -131,12 +134,12 @@ class CellView(Widget):
     def _write_text(
         self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
     ) -> None:
-        """Write text into a row. `ink` is the position of its style in `_styles`."""
+        """Write text into a row, starting at `column`. `ink` is the index of its style in `_styles`."""
         if (span := write_text(glyphs, row, column, text)) is not None:
             inks[row, span] = ink
 
     def _part_ink(self, part: str) -> int:
-        """Return the position in `_styles` of the style for a part of a chart, such as "frame"."""
+        """Return the index in `_styles` of the style for a part of a chart, such as "frame"."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
             # Use the widget's background. If only that changes, the component's background remains outdated.
@@ -152,13 +155,13 @@ class CellView(Widget):
 
 
 def _styles_with_blanks(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Return the styles of cells, in which a blank has the style of the nearest character on its left.
+    """Return the styles of cells, where a blank gets the style of the nearest character on its left.
 
-    This saves colour codes in the output.
+    So the output contains fewer colour codes.
 
     Args:
-        has_ground: for each style, whether it has a background of its own. A blank after a character with
-            such a style keeps its own style.
+        has_ground: for each style, whether the style sets a background. A blank after a character with such a
+            style keeps its original style.
     """
     blank = glyphs == _BLANK
     keeps = ~blank
@@ -208,7 +211,7 @@ class NetsView(CellView):
         return drawn.glyphs, inks
 
     def _edge_ink(self, net: int, level: int) -> int:
-        """Return the position in `_styles` of the style for a net's edges of brightness `level`."""
+        """Return the index in `_styles` of the style for a net's edges of brightness `level`."""
         assert self._nets is not None, "there are no edges without nets"
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:

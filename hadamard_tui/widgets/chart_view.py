@@ -45,7 +45,7 @@ class ChartView(CellView):
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """Message: the mouse wheel was turned at the value x of the x-axis; `up` tells the direction."""
+        """Message: the mouse wheel was turned at the value x of the x-axis; `up` is the direction."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()
@@ -69,12 +69,12 @@ class ChartView(CellView):
         playhead: float | None = None,
         sentences: Sequence[str] = (),
     ) -> None:
-        """Show these series as curves of the chart.
+        """Show series as curves of the chart.
 
         Args:
             note: a short remark at the end of the legend.
             playhead: x of a vertical line, in data units; None draws no line.
-            sentences: texts to write where no curve is, if there is room for all of them.
+            sentences: texts to write in empty parts of the chart, if there is room for all of them.
         """
         self._series, self._axes, self._note, self._playhead = series, axes, note, playhead
         self._sentences = sentences

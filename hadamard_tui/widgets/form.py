@@ -63,11 +63,11 @@ AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
 
 
 class Row(Vertical):
-    """Form row: a title, a control, and the value of a typed expression. An error and help may follow below.
+    """Form row: a title, a control, and the value of a typed expression.
 
-    The row itself draws the title and the value. It mounts widgets for the error and the help only if they
-    have text, because a set-up has many rows and each widget takes time. The help is visible while the
-    control has the focus.
+    An error and a help text may follow below. The row itself draws the title and the value. Because a set-up
+    has many rows and each widget takes time, widgets for the error and the help exist only if these have
+    text. The help is visible while the control has the focus.
     """
 
     DEFAULT_CSS = """
@@ -103,7 +103,7 @@ class Row(Vertical):
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
 
     def explain(self, help: str) -> None:
-        """Set the help text: a tooltip, and a line below the control while the control has the focus."""
+        """Set the help text, shown as a tooltip, and below the control while the control has the focus."""
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -243,10 +243,11 @@ class FieldRow(Row):
         return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
-        """Show a value that was set elsewhere. If `typed`, an input line with the focus keeps its text.
+        """Show a value that was set outside this row.
 
-        If the control is a list of choices, a value that is not in the list is ignored. Such a value belongs
-        to another part, whose rows replace this row in a moment.
+        If `typed`, an input line that has the focus keeps its text. If the control is a list of choices, a
+        value that is not in the list is ignored. Such a value belongs to another part, whose rows will soon
+        replace this row.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
@@ -405,11 +406,11 @@ class Fields(Vertical):
 class PartForm(Fields):
     """Form of a part of the set-up, such as a learner's update rule.
 
-    It has a choice of the part's kind, and the fields of the chosen kind.
+    The form has a choice of the part's kind, and the fields of the chosen kind.
     """
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show the part at `place`. `values` are its fields by name, or only the name of its kind."""
+        """Show the part at `place`. `values` has the part's fields by name, or is the name of its kind."""
         self._start_form(place, title, members(family), values)
 
     def _start_form(
@@ -450,7 +451,7 @@ class PartForm(Fields):
 
 
 class OptionalPart(PartForm):
-    """Form of an optional part. If it can have only one kind, a check box switches it on or off."""
+    """Form of an optional part. If the part can have only one kind, a check box switches it on or off."""
 
     def __init__(self, place: str, field: Field, values: Any) -> None:
         self._about = field.help

@@ -234,7 +234,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
             self._lay_out_columns()
 
     def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
-        """Replace all rows by one row per learner, which shows only its name."""
+        """Replace all rows by one row for each learner, which shows only the learner's name."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
         tints = {learner_name: legible(colour(kind_places.get(learner_name))) for learner_name in numbers}
@@ -389,10 +389,10 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return explanations of the signs in the table, as one line for `width` cells.
+    """Return explanations of the signs in the table, as one line of at most `width` cells.
 
-    If the long forms of all explanations fit, the line has these. Otherwise, it has as many short forms as
-    fit, and at least one.
+    If the long forms of all explanations fit, the line has the long forms. Otherwise, it has as many short
+    forms as fit, and at least one.
     """
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:

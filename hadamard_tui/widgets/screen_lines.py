@@ -108,7 +108,7 @@ class MachineLine(Static):
 class Status(Static):
     """Line with the error of an invalid set-up.
 
-    It names the wrong value, because the field of the value may be out of sight.
+    The error names the wrong value, because the field of the value may be out of sight.
     """
 
     DEFAULT_CSS = """
@@ -137,9 +137,9 @@ FooterEntry = tuple[str, str, str]
 
 
 class Keys(Widget):
-    """Footer that lists keys on one line. It leaves out entries that do not fit completely.
+    """Footer that lists keys on one line, without entries that do not fit completely.
 
-    A click on an entry acts like its key.
+    A click on an entry has the effect of its key.
     """
 
     DEFAULT_CSS = """

@@ -185,7 +185,7 @@ def _pending_texts(session: Session | None, editable: EditableExperiment, run: s
 def _clock_texts(session: Session, look: Look | None) -> tuple[str, str, str]:
     """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
 
-    The texts are empty if the length of the run is unknown. They are also empty if the run is over and the
+    All texts are empty if the length of the run is unknown. They are also empty if the run has ended and the
     x-axis of the shown picture is a sweep axis.
     """
     point, playback = session.point, session.playback
@@ -331,7 +331,7 @@ def _label_and_words(choice: PartWord | PresetWord) -> str:
 
 
 class SelectionBar(Horizontal):
-    """Bar with the main parts of the experiment. With keys or clicks, the user exchanges a part."""
+    """Bar with the main parts of the experiment, which the user exchanges with keys or clicks."""
 
     DEFAULT_CSS = "SelectionBar { height: 1; padding: 0 1; background: $boost; } Progress { width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]

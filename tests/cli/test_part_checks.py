@@ -184,7 +184,7 @@ def test_wrong_parts_fail_the_checks_that_are_for_them(tmp_path: Path):
     assert re.search(r"seeds +fails", checks["Unsure (optimizer of torch)"])
     of_panel = checks["wrong (panels)"]
     assert re.search(r"name +holds", of_panel)
-    assert re.search(r"show +fails +it returns int, not Plot, HeatMap, Nets or Text", of_panel)
+    assert re.search(r"show +fails +the panel returns int, not Plot, HeatMap, Nets or Text", of_panel)
 
 
 @pytest.mark.parametrize(

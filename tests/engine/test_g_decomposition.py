@@ -101,7 +101,7 @@ def test_the_parts_of_g_add_up_and_have_the_ranks_of_the_loop(described):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ({"target": "coin"}, "labels are one-hot classes"),
+        ({"target": "coin"}, "labels are one-hot, with one target for each class"),
         ({"outputs": 1}, "an output for each class"),
     ],
 )

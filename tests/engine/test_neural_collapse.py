@@ -79,7 +79,10 @@ def test_the_quantities_are_those_of_loops_over_rows_and_classes(recorded, repli
 
 @pytest.mark.parametrize(
     ("target", "outputs", "reason"),
-    [("coin", "m", "labels are one-hot classes"), ("classes", 1, "an output for each class")],
+    [
+        ("coin", "m", "labels are one-hot, with one target for each class"),
+        ("classes", 1, "an output for each class"),
+    ],
 )
 def test_neural_collapse_needs_one_net_that_predicts_classes(target, outputs, reason):
     matrix = {"kind": "clusters", "classes": CLASSES, "n": ROWS}
