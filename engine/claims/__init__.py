@@ -243,12 +243,8 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> str:
-        """End of the message "there is no x at which both the curve and {name} have a value".
-
-        It names a further condition that x must satisfy, such as ", with a nonzero value of {name}". {name}
-        stands for the second curve or theory line.
-        """
-        return ""
+        """Message if the claim applies to no x; {name} stands for the second curve or theory line."""
+        return "there is no x at which both the curve and {name} have a value"
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
@@ -273,8 +269,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         is_defined = curve.ends.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
         places = places_of(curve, is_defined, self.at)
         if not len(places):
-            lacking = self.needs.format(name=name)
-            return self.fails(f"there is no x at which both the curve and {name} have a value{lacking}")
+            return self.fails(self.needs.format(name=name))
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,

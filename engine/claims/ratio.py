@@ -25,7 +25,7 @@ class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
 
     @property
     def needs(self) -> str:
-        return ", with a nonzero value of {name}"
+        return "there is no x at which the curve has a value and {name} has a nonzero value"
 
     def combined(self, y: Floats, other: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -30,12 +30,11 @@ def headline(diagnosis: Diagnosis) -> str:
     if paying:
         biases = " and ".join(pair.bias for pair in paying)
         against = [pair for pair in PAIRS if words.get(pair.name) == "invariance pays"]
-        but = (
-            f", but {_titles_of_pair(against[0])[1]} is ahead of {_titles_of_pair(against[0])[0]}"
-            if against
-            else ""
-        )
-        return f"The feature axes matter: {at}, a bias towards {biases} lowers the loss{but}."
+        sentence = f"The feature axes matter: {at}, a bias towards {biases} lowers the loss"
+        if not against:
+            return f"{sentence}."
+        first, second = _titles_of_pair(against[0])
+        return f"{sentence}, but {second} is ahead of {first}."
     if "invariance pays" in words.values():
         return (
             f"{at.capitalize()}, an axis-aligned bias raises the loss: a rotation-invariant learner is ahead."

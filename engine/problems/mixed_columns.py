@@ -130,10 +130,10 @@ class MixedColumns:
             if name in self._empty or not (outputs or name in numeric):
                 yield Treatment(name, "left out, because it is empty or constant")
                 continue
-            filled = (
-                "; missing cells get the median of the training rows" if missing and name in numeric else ""
-            )
-            yield Treatment(name, f"{kind}, {TREATMENT.get(kind, kind)}{filled}", outputs, missing)
+            treatment = f"{kind}, {TREATMENT.get(kind, kind)}"
+            if missing and name in numeric:
+                treatment = f"{treatment}; missing cells get the median of the training rows"
+            yield Treatment(name, treatment, outputs, missing)
 
     def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
         """Return the features [n, d] of training rows and of test rows; training rows determine the encoding.

@@ -22,7 +22,7 @@ class InputGradientFluctuation(Line, frozen=True, tag="input-gradient-fluctuatio
     variance of q over random starts, divided by the squared mean. For linear nets, 5 is replaced by 2. The
     line holds at the start, for a single instance and nets without biases, with layers of any widths n_l.
     Given all layers below the output, ∂ŷ/∂x_p is Gaussian, and each layer multiplies its variance by a random
-    factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows exponentially with depth over width.
+    factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows exponentially with depth divided by width.
     Source: HN20; theory/regions-and-random-matrices#paths.
     """
 

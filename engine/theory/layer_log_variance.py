@@ -21,8 +21,9 @@ class LayerLogVariance(Line, frozen=True, tag="layer-log-variance"):
     l. The sum is over layers j ≤ l. Of the n_j units of layer j, b are active: b ~ Binomial(n_j, ½) for ReLU,
     b = n_j for linear nets. ψ is the digamma function. Like `layer-log-mean`, the line is about a single
     input of fixed length at the start, without biases. To first order in 1/n, it is 5l/n for ReLU and 2l/n
-    for linear nets. So it is proportional to depth over width. Source: HN20; theory/wide-nets#criticality,
-    theory/regions-and-random-matrices#paths, theory/regions-and-random-matrices#random-matrices.
+    for linear nets. So it is proportional to depth divided by width. Source: HN20;
+    theory/wide-nets#criticality, theory/regions-and-random-matrices#paths,
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "exact variance of the logarithm"
