@@ -177,11 +177,12 @@ class Trace:
         """
         pictures, names = drawn(self.experiment) or (of_run(self.experiment),), self.pictures
         if isinstance(picture, str) and picture not in names:
-            raise BadInput(picture, f"there is no picture of this name; there are {', '.join(names)}")
+            raise BadInput(picture, f"no picture has this name; the names are {', '.join(names)}")
         number = names.index(picture) if isinstance(picture, str) else picture
         if not -len(pictures) <= number < len(pictures):
             raise BadInput(
-                str(picture), f"there is no picture of this number; the numbers are 0 to {len(pictures) - 1}"
+                str(picture),
+                f"no picture has this number; pictures have the numbers 0 to {len(pictures) - 1}",
             )
         return view(pictures[number], self.results)
 

@@ -345,14 +345,14 @@ ACTIONS = (
         "larger",
         "up,ctrl+up",
         "Larger",
-        "Increase the number in the field and run at once; before you type, + does the same",
+        "Increase the number in the field and run at once; until you type in it, the key + does this, too",
         CHANGE,
     ),
     Action(
         "smaller",
         "down,ctrl+down",
         "Smaller",
-        "Decrease the number in the field and run at once; before you type, − does the same",
+        "Decrease the number in the field and run at once; until you type in it, the key − does this, too",
         CHANGE,
     ),
     Action(

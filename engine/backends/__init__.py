@@ -73,7 +73,7 @@ class Backend:
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """Text that follows the word "computed" in messages. It is empty for the backend on the data matrix."""
+    """Method of computing, for messages. It is empty for the backend on the data matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""

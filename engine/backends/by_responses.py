@@ -41,7 +41,9 @@ class ByResponses(Backend):
     """
 
     place: ClassVar[int] = 25
-    words: ClassVar[str] = "by adding the effects of single gradients, because the examples are orthogonal"
+    words: ClassVar[str] = (
+        "computed by adding the effects of single gradients, because the examples are orthogonal"
+    )
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 

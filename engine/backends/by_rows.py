@@ -50,7 +50,7 @@ class ByRows(Backend):
     """
 
     place: ClassVar[int] = 40
-    words: ClassVar[str] = "from inner products of the instances"
+    words: ClassVar[str] = "computed from inner products of the instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(matrix=True, predictions=False)
 

@@ -30,7 +30,7 @@ class OneByOne(Backend):
     """
 
     place: ClassVar[int] = 20
-    words: ClassVar[str] = "with one prediction per step, because the examples are orthogonal"
+    words: ClassVar[str] = "computed with one prediction per step, because the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 

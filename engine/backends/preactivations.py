@@ -40,7 +40,9 @@ class Preactivations(Backend):
     """
 
     place: ClassVar[int] = 25
-    words: ClassVar[str] = "by a compiled loop over pre-activations, because the examples are orthogonal"
+    words: ClassVar[str] = (
+        "computed by a compiled loop over pre-activations, because the examples are orthogonal"
+    )
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     needs: ClassVar[Needs] = Needs(new_tensors=False)
 

@@ -35,7 +35,7 @@ class Structured(Backend):
     """
 
     place: ClassVar[int] = 30
-    words: ClassVar[str] = "by an operator in place of the matrix of instances"
+    words: ClassVar[str] = "computed by an operator in place of the matrix of instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates", "solver"}
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):
-    """At one x position, a curve is below or above a number, or between two, in a share of the replicas.
+    """At one x position, at least a share of the replicas is below or above a number, or between two.
 
     Diverged replicas do not satisfy the condition. The share must be positive, because every claim would hold
     for a share of 0. To claim that no replica satisfies the condition, claim the opposite with share 1.

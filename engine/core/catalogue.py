@@ -55,8 +55,8 @@ def members(family: str) -> dict[str, type[Part]]:
             if all(base.__module__ != package.__name__ for base in member.__mro__):
                 continue
             if kind in members_by_kind:
-                fault = f"class {member.__name__} has the tag {kind!r} of another class of {family}"
-                raise BadInput(str(module.__file__), f"{fault}; choose another tag")
+                fault = f"class {member.__name__} has the tag {kind!r}, which another class of {family}"
+                raise BadInput(str(module.__file__), f"{fault} already has; choose another tag")
             members_by_kind[kind] = member
     _evaluate_bases(members_by_kind.values())
     return dict(sorted(members_by_kind.items()))

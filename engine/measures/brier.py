@@ -19,7 +19,7 @@ class Brier(OfRows, frozen=True, tag="brier"):
     A prediction ŷ that was learned with the logistic loss is a logit: y = 1 has the probability σ(ŷ), and
     2σ(ŷ) − 1 = tanh(ŷ/2) is the mean of y. So the score is the square loss of tanh(ŷ/2) as a prediction of y.
     If all predictions are 0, the score is 1. The score is four times the usual Brier score, which is defined
-    for labels 0 and 1. A seen row counts as often as it was seen. Source: Brier 1950;
+    for labels 0 and 1. A seen row counts once for each time that training used this row. Source: Brier 1950;
     theory/hadamard#random-signs.
     """
 

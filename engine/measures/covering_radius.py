@@ -38,7 +38,9 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
     ] = 10
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the distances of all instances from every centre", ends_only=True)
+        return MeasureSchedule(
+            expensive="a computation of the distances of all instances from every centre", ends_only=True
+        )
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         rows, _ = problem.matrix.shape()

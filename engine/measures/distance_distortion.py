@@ -39,7 +39,7 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs is not None:
             return "all rows pass through one map, as in a dense net"
-        return "there are at least two rows" if problem.matrix.shape()[0] < 2 else None
+        return "the matrix has two rows or more" if problem.matrix.shape()[0] < 2 else None
 
     def bytes_held(self, sizes: Sizes) -> int:
         return super().bytes_held(sizes) + DERIVED * 4 * sizes.n**2

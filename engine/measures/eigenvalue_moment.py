@@ -17,7 +17,7 @@ class EigenvalueMoment(OfInstances, frozen=True, tag="eigenvalue-moment"):
     theory/regions-and-random-matrices#random-matrices.
     """
 
-    label: ClassVar[str] = "mean power of eigenvalues"
+    label: ClassVar[str] = "mean of powers of eigenvalues"
 
     power: Annotated[
         float, Meta(ge=-8, le=8, title="power p", description="exponent; −1 gives the mean of 1/λ")

@@ -29,10 +29,10 @@ class Error(OfRows, frozen=True, tag="error"):
     predictions are equally large, each of these classes is chosen with probability 1/t. Rounding moves
     predictions off the boundary. On unseen Hadamard rows, it even moves them to the correct side. So a
     prediction within √eps of the boundary, for machine epsilon eps, counts as lying on the boundary. A seen
-    row counts as often as it was seen. On seen rows, the error has no value before the first example. On
-    unseen rows, it has no value after all rows were seen. If some labels were corrupted, the field `labels`
-    selects the corrupted labels (`given`) or the labels before corruption (`true`). Source:
-    theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
+    row counts once for each time that training used this row. On seen rows, the error has no value before the
+    first example. On unseen rows, it has no value after all rows were seen. If some labels were corrupted,
+    the field `labels` selects the corrupted labels (`given`) or the labels before corruption (`true`).
+    Source: theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
     """
 
     labels: Annotated[

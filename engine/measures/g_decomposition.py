@@ -67,7 +67,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the gradients of all predictions of every net")
+        return MeasureSchedule(expensive="a computation of the gradients of all predictions of every net")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.one_hot:

@@ -44,7 +44,7 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
         return MeasureNeeds(parameters=True, curvature=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the eigenvectors of the Hessian of every net")
+        return MeasureSchedule(expensive="a computation of the eigenvectors of the Hessian of every net")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if learner.architecture is None:

@@ -62,7 +62,9 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
         return MeasureNeeds(parameters=True, curvature=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the eigenvalues of the Hessian of every net", ends_only=True)
+        return MeasureSchedule(
+            expensive="a computation of the eigenvalues of the Hessian of every net", ends_only=True
+        )
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         last = self.most - 1 if self.scale == "next" else self.most

@@ -22,7 +22,9 @@ class OfInstances(Measure, frozen=True):
     """
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="all singular values of the instances", ends_only=True)
+        return MeasureSchedule(
+            expensive="a computation of all singular values of the instances", ends_only=True
+        )
 
     def bytes_held(self, sizes: Sizes) -> int:
         return DERIVED * sizes.replicas * sizes.n * (2 * sizes.d + 1)

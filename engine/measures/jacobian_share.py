@@ -62,7 +62,9 @@ class OfJacobian(Measure, frozen=True):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the eigenvectors of J Jᵀ for the Jacobian J of every net")
+        return MeasureSchedule(
+            expensive="a computation of the eigenvectors of J Jᵀ for the Jacobian J of every net"
+        )
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture

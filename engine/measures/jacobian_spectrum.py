@@ -50,7 +50,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(
-            expensive="the eigenvalues of J Jᵀ for the Jacobian J of every net",
+            expensive="a computation of the eigenvalues of J Jᵀ for the Jacobian J of every net",
             ends_only=True,
         )
 

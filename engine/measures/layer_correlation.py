@@ -38,7 +38,7 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs == 1:
             return "the architecture draws the signals of two rows jointly (`inputs` is 2 or more)"
-        return "there are at least two rows" if problem.matrix.shape()[0] < 2 else None
+        return "the matrix has two rows or more" if problem.matrix.shape()[0] < 2 else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * signals

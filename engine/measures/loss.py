@@ -12,9 +12,9 @@ from engine.measures import OF_ROWS, MeasureSchedule, MeasureStructure, OfRows, 
 class AverageLoss(OfRows, frozen=True, tag="loss"):
     """The average loss over rows and targets.
 
-    A seen row counts as often as it was seen. On seen rows, the loss has no value before the first example.
-    On unseen rows, it has no value after all rows were seen. Source: theory/conventions#protocols,
-    theory/conventions#diagnostics.
+    A seen row counts once for each time that training used this row. On seen rows, the loss has no value
+    before the first example. On unseen rows, it has no value after all rows were seen. Source:
+    theory/conventions#protocols, theory/conventions#diagnostics.
     """
 
     label: ClassVar[str] = "average loss"

@@ -14,8 +14,8 @@ class Movement(OfRows, frozen=True, tag="movement"):
     """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, rows seen, or rows never seen, for the predictions ŷ₀ at the start.
 
     In the kernel regime, the prediction for a row does not change if the kernel of this row with every seen
-    row is 0. A seen row counts as often as it was seen. Averaged over targets. Unit: none. Source: WGL20;
-    theory/implicit-bias#matrix-completion.
+    row is 0. A seen row counts once for each time that training used this row. Averaged over targets. Unit:
+    none. Source: WGL20; theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "change of predictions, relative to the labels"

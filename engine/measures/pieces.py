@@ -46,7 +46,9 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the kinks of all units of every net along the line")
+        return MeasureSchedule(
+            expensive="a computation of the kinks of all units of every net along the line"
+        )
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

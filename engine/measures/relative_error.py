@@ -12,8 +12,8 @@ from engine.measures import MeasureStructure, OfRows, Probe
 class RelativeError(OfRows, frozen=True, tag="relative-error"):
     """‖ŷ − y‖₂/‖y‖₂ over all rows, rows seen, or rows never seen, averaged over targets.
 
-    If all predictions are 0, the relative error is 1. A seen row counts as often as it was seen. Unit: none.
-    Source: Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
+    If all predictions are 0, the relative error is 1. A seen row counts once for each time that training used
+    this row. Unit: none. Source: Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "relative error"

@@ -24,10 +24,10 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     """(1/n) Σ_j ‖∇L_j‖²: the mean squared length of the gradient ∇L_j of the loss L_j of training row j.
 
     Gradients are with respect to all parameters of a net with one output. They do not include a penalty. A
-    seen row counts as often as it was seen. In the protocol `steps`, all training rows count. The measure
-    equals ‖∇L‖² + tr C, where L is the mean loss, and C is the covariance of the gradients ∇L_j. With
-    `labels` = coins, the labels are ±1 with probability ½ each, independent of the true labels, and the
-    measure is the expectation over these labels. The theory line `junk-flow` adds up the root of this
+    seen row counts once for each time that training used this row. In the protocol `steps`, all training rows
+    count. The measure equals ‖∇L‖² + tr C, where L is the mean loss, and C is the covariance of the gradients
+    ∇L_j. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true labels,
+    and the measure is the expectation over these labels. The theory line `junk-flow` adds up the root of this
     expectation over the steps of a run on random labels. Averaged over nets. Unit: that of a loss over a
     parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
     theory/parities-and-noise#parities.

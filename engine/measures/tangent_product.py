@@ -29,7 +29,7 @@ class TangentProduct(Measure, frozen=True, tag="tangent-product"):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if (reason := TangentNorm().refuses(learner, problem)) is not None:
             return reason
-        return "there are at least two rows" if problem.matrix.shape()[0] < 2 else None
+        return "the matrix has two rows or more" if problem.matrix.shape()[0] < 2 else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 4 * batch * signals

@@ -122,7 +122,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     until = (
         ""
         if curve.ends.diverged_at is None
-        else f", before the curve {curve.ends.fate} at {curve.ends.diverged_at:g}"
+        else f" (the curve {curve.ends.fate} at {curve.ends.diverged_at:g})"
     )
 
     def at(place: int | np.intp) -> str:

@@ -18,6 +18,7 @@ from engine.training.descent import Descent, TrainingInputs, begin, rates_of, sp
 from engine.training.recorder import Block, Recorder
 from engine.training.training_run import InPieces, learning
 from engine.training.trajectory import (
+    EXPLICIT,
     Accuracy,
     GradientField,
     OutOfEvaluations,
@@ -46,9 +47,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
     such as cross-entropy couples them. The methods dop853 and rk45 are explicit. A flow is stiff if some
-    directions have converged while others still move very slowly. Stiff flows need bdf or radau. A flow may
-    amplify errors. To detect this, it is solved a second time with other tolerances. The curve ends where
-    this comparison shows that weights are wrong by 0.2 %.
+    directions have converged while others still move very slowly. Stiff flows need bdf or radau. The method
+    lsoda changes between explicit and stiff steps by itself. A flow may amplify errors. To detect this, it
+    is solved a second time with other tolerances. The curve ends where this comparison shows that weights
+    are wrong by 0.2 %.
 
     `records` is the number of records after the start. The times of records grow by equal factors, beginning
     with `first`, or they are at equal distances. Each record takes all measures. `until` ends a run early, as
@@ -86,9 +88,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         ),
     ] = None
     method: Annotated[
-        Literal["dop853", "rk45", "bdf", "radau"],
+        Literal["dop853", "rk45", "bdf", "radau", "lsoda"],
         Meta(
-            title="method", description="explicit methods: dop853, rk45; methods for stiff flows: bdf, radau"
+            title="method",
+            description="explicit: dop853, rk45; for stiff flows: bdf, radau; lsoda: both kinds in turn",
         ),
     ] = "dop853"
     rtol: Annotated[
@@ -291,7 +294,7 @@ class Flowing(InPieces):
         progress = (
             f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number of evaluations"
         )
-        stiff = "" if protocol.method in ("bdf", "radau") else "; if the flow is stiff, set method = bdf"
+        stiff = "; if the flow is stiff, set method = bdf" if protocol.method in EXPLICIT else ""
         return BadInput(
             "protocol.evaluations",
             f"{progress}; allow more evaluations, end earlier, or increase `rtol`{stiff}",

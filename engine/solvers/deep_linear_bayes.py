@@ -20,7 +20,7 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
     """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given noiseless examples.
 
     Weights have the variance σ²/fan-in. For L = 0, θ has the Gaussian prior N(0, (σ²/d) I). Given the
-    examples, θ is the solution w of least norm plus a random vector. This vector is orthogonal to all
+    examples, θ = w + z, where w is the solution of least norm. The random vector z is orthogonal to all
     instances, and its direction is uniform. The posterior mean is therefore w, and predictions are xᵀw. The
     measures posterior-spread and log-evidence describe this posterior. Source: Hanin, Zlokapa 2023;
     theory/regions-and-random-matrices#bayesian-interpolation.

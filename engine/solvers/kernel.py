@@ -96,8 +96,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         if self.kernel != "xor-product" or d <= MOST_BITS:
             return None
         return (
-            f"the xor-product kernel can multiply at most {MOST_BITS} bits, but instances have {d} "
-            f"features; set kernel = linear, or show learners the bits instead of their products"
+            f"the xor-product kernel requires at most {MOST_BITS} features, and instances have {d}; "
+            f"set kernel = linear, or on the xor matrix, set features = bits"
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:

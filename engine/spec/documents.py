@@ -345,7 +345,7 @@ Schema = dict[str, Any]
 
 EXPRESSION = {
     "title": "expression",
-    "description": "of d (features), n (instances) and m (targets), such as 1/(2d), d/2, sqrt(n)",
+    "description": "formula in d (features), n (instances) and m (targets), such as 1/(2d), d/2, sqrt(n)",
     "type": "string",
     "pattern": r"^[\w\s.+*/^()·×−-]+$",
     "maxLength": LONGEST,

@@ -31,7 +31,11 @@ class OfUnseen(Line, frozen=True):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
-            return Finding(False, "requires full-batch steps on only some of the rows: set `train`")
+            return Finding(
+                False,
+                f"requires that each step uses all training rows, and that other rows remain: "
+                f"set `train` below {n}",
+            )
         return Finding(True, "every row has entries that are 0 in all other rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:

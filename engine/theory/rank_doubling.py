@@ -23,7 +23,7 @@ from engine.theory import (
 
 
 class RankDoubling(ByVerdict, frozen=True, tag="rank-doubling"):
-    """2^k: the maximal rank of the matrix of weights, one column per target, for entries of two values.
+    """2^k: the maximal rank of the matrix of weights with one column per target, for entries of two values.
 
     Entries of instances have only two different values. The bound applies to learners that treat all features
     alike, and start with equal weights for all features. Such a learner cannot distinguish two features that

@@ -21,7 +21,7 @@ from engine.theory import (
 
 
 class RankSpan(ByVerdict, frozen=True, tag="rank-span"):
-    """k: the maximal rank of the matrix of weights of a linear neuron started at 0, one column per target.
+    """k: the maximal rank of the matrix of weights with one column per target, for a linear neuron from 0.
 
     After k examples, every weight vector is in the span of k instances, on any matrix, for any loss and any
     labels. Source: WKA21 Thm 9; theory/hadamard#all-targets.

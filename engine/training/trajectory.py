@@ -6,6 +6,7 @@ The checked solution ends where solutions with other tolerances differ from it.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
@@ -105,18 +106,31 @@ def _joined_vector(tensors: Params) -> Floats:
     return vector
 
 
-Method = Literal["dop853", "rk45", "bdf", "radau"]
+Method = Literal["dop853", "rk45", "bdf", "radau", "lsoda"]
 
-NAMES: dict[Method, str] = {"dop853": "DOP853", "rk45": "RK45", "bdf": "BDF", "radau": "Radau"}
+NAMES: dict[Method, str] = {
+    "dop853": "DOP853",
+    "rk45": "RK45",
+    "bdf": "BDF",
+    "radau": "Radau",
+    "lsoda": "LSODA",
+}
 """scipy's names of the methods.
 
-LSODA is missing, because two of its solvers cannot run at the same time before scipy 1.17.
+Two solvers of LSODA can run at the same time since scipy 1.17.
 """
 
 EXPLICIT: tuple[Method, ...] = ("dop853", "rk45")
 """Explicit methods, which use no Jacobian."""
 
-VECTORS: dict[Method, int] = {"dop853": 28, "rk45": 18, "bdf": 24, "radau": 18}
+WITH_JACOBIAN: tuple[Method, ...] = ("bdf", "radau")
+"""Methods that use the Jacobian of the field, if it has one.
+
+LSODA needs a Jacobian only where the flow is stiff, and estimates it by differences. On nets with 30
+parameters, this takes less time than the exact Jacobian.
+"""
+
+VECTORS: dict[Method, int] = {"dop853": 28, "rk45": 18, "bdf": 24, "radau": 18, "lsoda": 36}
 """Number of vectors [P] that each method stores for stages, differences and interpolation."""
 
 MATRICES = 10
@@ -134,6 +148,15 @@ class Accuracy(NamedTuple):
     atol: float
     evaluations: int
     """Largest allowed number of evaluations of the vector field."""
+
+
+HUGE = 1e100
+"""Velocity that implicit methods get in place of one that is not finite.
+
+They reject a step whose velocity is huge, and try a shorter one. From velocities that are not finite, BDF and
+Radau compute a Jacobian that they cannot factorise, LSODA accepts steps that end in NaN, and some of its
+steps never end.
+"""
 
 
 class OutOfEvaluations(Exception):
@@ -171,7 +194,7 @@ class Trajectory:
     def __init__(self, field: VectorField, end: float, accuracy: Accuracy) -> None:
         self._field, self._end, self._accuracy = field, end, accuracy
         self._solver: OdeSolver | None = None
-        self._broken = False
+        self._broken, self._last_finite = False, True
         self.evaluations = 0
 
     @property
@@ -188,7 +211,7 @@ class Trajectory:
 
         Raises: OutOfEvaluations, because some methods evaluate the field to interpolate within a step.
         """
-        if self._solver is None or self.time < time:
+        if self._solver is None or self.time < time or not self._last_finite:
             return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
         with np.errstate(all="ignore"):
             return np.asarray(self._solver.y if time == self.time else self._dense_output(time))
@@ -202,7 +225,10 @@ class Trajectory:
                 self._create_solver()
             else:
                 self._solver.step()
-                self._broken = self._solver.status == "failed"
+                # If even the shortest step fails, LSODA reports a step that does not advance. A step from
+                # one huge velocity to the next can succeed, but its end is no place of the solution.
+                stuck = self._solver.t == self._solver.t_old
+                self._broken = stuck or not self._last_finite or self._solver.status == "failed"
 
     @cached_property
     def _dense_output(self) -> DenseOutput:
@@ -216,12 +242,17 @@ class Trajectory:
         if not np.isfinite(self._count_and_evaluate_velocity(0.0, start)).all():
             self._broken = True
             return
-        more = {}
-        if accuracy.method not in EXPLICIT:
+        more, velocity = {}, self._count_and_evaluate_velocity
+        if accuracy.method in WITH_JACOBIAN:
             more["jac"] = self._jacobian_at if self._field.has_jacobian else None
+        if accuracy.method not in EXPLICIT:
+            velocity = self._finite_velocity
+        if accuracy.method == "lsoda":
+            # A failed step breaks the solution off; the warning would be printed into the app.
+            warnings.filterwarnings("ignore", message="lsoda: ", category=UserWarning)
         make = getattr(integrate, NAMES[accuracy.method])
         self._solver = make(
-            self._count_and_evaluate_velocity,
+            velocity,
             0.0,
             start,
             self._end,
@@ -235,6 +266,11 @@ class Trajectory:
             raise OutOfEvaluations(self.time)
         self.evaluations += 1
         return self._field.velocity(place)
+
+    def _finite_velocity(self, time: float, place: Floats) -> Floats:
+        velocity = self._count_and_evaluate_velocity(time, place)
+        self._last_finite = bool(np.isfinite(velocity).all())
+        return velocity if self._last_finite else np.nan_to_num(velocity, nan=HUGE, posinf=HUGE, neginf=-HUGE)
 
     def _jacobian_at(self, time: float, place: Floats) -> Floats:
         return self._field.jacobian(place)

@@ -50,4 +50,8 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
         return new, {"A": total}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "A rotates with the instances, so A^(−1/2) g does too")
+        return Verdict(
+            True,
+            "rotating the instances rotates the gradient g and A = εI + Σ ggᵀ, "
+            "so the step A^(−1/2) g rotates, too",
+        )

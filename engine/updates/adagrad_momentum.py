@@ -22,8 +22,12 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     """
 
     lr: Rate = 0.001953125
-    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
-    memory: Annotated[float, Meta(gt=0, le=1, title="memory ρ", description="share of h kept")] = 0.99
+    momentum: Annotated[
+        float, Meta(ge=0, lt=1, title="momentum μ", description="share of v that steps keep")
+    ] = 0.9
+    memory: Annotated[float, Meta(gt=0, le=1, title="memory ρ", description="share of h that steps keep")] = (
+        0.99
+    )
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to h inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:

@@ -26,8 +26,8 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         Literal["neuron", "tensor"],
         Meta(title="rate per", description="whether each neuron or each tensor has one rate"),
     ] = "neuron"
-    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
-    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m that steps keep")] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v that steps keep")] = 0.999
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to v̂ inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:

@@ -22,7 +22,9 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     theory/automatic-descent#majoriser.
     """
 
-    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9
+    momentum: Annotated[
+        float, Meta(ge=0, lt=1, title="momentum μ", description="share of V that steps keep")
+    ] = 0.9
     plain_size: Annotated[
         bool,
         Meta(

@@ -26,7 +26,9 @@ class KFAC(Update, frozen=True, tag="kfac"):
     """
 
     lr: Rate = 0.05
-    memory: Annotated[float, Meta(ge=0, lt=1, title="memory β", description="share of A and S kept")] = 0.95
+    memory: Annotated[
+        float, Meta(ge=0, lt=1, title="memory β", description="share of A and S that steps keep")
+    ] = 0.95
     damping: Annotated[float, Meta(gt=0, title="damping λ", description="added to A and S")] = 0.01
 
     def structure(self) -> UpdateStructure:
@@ -78,4 +80,8 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "A rotates with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too")
+        return Verdict(
+            True,
+            "rotating the instances rotates the gradient G and the average A of aaᵀ, but not S, "
+            "so the step rotates, too",
+        )

@@ -24,8 +24,8 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     """
 
     lr: Rate = 0.0078125
-    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
-    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m that steps keep")] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v that steps keep")] = 0.999
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to v̂ inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:

@@ -34,7 +34,9 @@ class LARS(Update, frozen=True, tag="lars"):
     """
 
     lr: Rate = 0.00390625
-    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.9
+    momentum: Annotated[
+        float, Meta(ge=0, lt=1, title="momentum μ", description="share of M that steps keep")
+    ] = 0.9
 
     def structure(self) -> UpdateStructure:
         return (

@@ -26,7 +26,7 @@ class Lion(Update, frozen=True, tag="lion"):
     beta1: Annotated[
         float, Meta(ge=0, lt=1, title="β₁", description="share of m in the average whose sign is the step")
     ] = 0.9
-    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of m kept")] = 0.99
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of m that steps keep")] = 0.99
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()

@@ -21,7 +21,9 @@ class Momentum(Update, frozen=True, tag="momentum"):
     """
 
     lr: Rate = 0.00048828125
-    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
+    momentum: Annotated[
+        float, Meta(ge=0, lt=1, title="momentum μ", description="share of v that steps keep")
+    ] = 0.9
 
     def structure(self) -> UpdateStructure:
         declared = super().structure()

@@ -47,7 +47,9 @@ class Muon(Update, frozen=True, tag="muon"):
     """
 
     lr: Rate = 0.02
-    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95
+    momentum: Annotated[
+        float, Meta(ge=0, lt=1, title="momentum μ", description="share of M that steps keep")
+    ] = 0.95
     by: Annotated[
         Literal["newton-schulz", "svd"],
         Meta(title="method", description="method that sets all singular values to 1"),

@@ -55,4 +55,8 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
         return new, {"inverse": inverse}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "A rotates with the instances, so A⁻¹ g does too")
+        return Verdict(
+            True,
+            "rotating the instances rotates the gradient g and A = εI + Σ ggᵀ, "
+            "so the step A⁻¹ g rotates, too",
+        )

@@ -11,9 +11,10 @@ from engine.updates import Plain, Rate, UpdateStructure
 class Perceptron(Plain, frozen=True, tag="perceptron"):
     """The Perceptron: w ← w + η y x after a mistake (y xᵀw ≤ 0), and no change otherwise, from w = 0.
 
-    A rule receives only gradients. Gradients of the loss `mistake` are −y x after a mistake and 0 otherwise,
-    so no other loss is allowed. The rate η only scales all weights, so it does not change the sign of any
-    prediction. Source: Rosenblatt 1958; theory/conventions#update-rules.
+    An update rule receives gradients, but neither labels nor predictions. Only the loss `mistake` has the
+    required gradient: −y x after a mistake, and 0 otherwise. No other loss is allowed. The rate η only scales
+    all weights, so it does not change the sign of any prediction. Source: Rosenblatt 1958;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 1.0

@@ -22,7 +22,9 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     """
 
     lr: Rate = 0.001953125
-    memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v kept")] = 0.99
+    memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v that steps keep")] = (
+        0.99
+    )
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to v inside the square root")] = 1e-8
 
     def structure(self) -> UpdateStructure:

@@ -113,7 +113,11 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.factors == "left":
             return Verdict(True, "rotations do not change the inner products of the rows of a gradient")
-        return Verdict(True, "R rotates with the instances, so L^(−1/4) G R^(−1/4) does too")
+        return Verdict(
+            True,
+            "rotating the instances rotates the gradient G and R = εI + Σ GᵀG, "
+            "but not L = εI + Σ GGᵀ, so the step rotates, too",
+        )
 
 
 def _with_lengths_of(directions: Params, steps: Params) -> Params:

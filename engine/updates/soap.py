@@ -38,8 +38,10 @@ class SOAP(Update, frozen=True, tag="soap"):
     """
 
     lr: Rate = 0.01
-    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.95
-    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R kept")] = 0.95
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M that steps keep")] = 0.95
+    beta2: Annotated[
+        float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R that steps keep")
+    ] = 0.95
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to V̂ inside the square root")] = 1e-8
     refresh: Annotated[
         Count | None,

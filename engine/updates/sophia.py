@@ -26,8 +26,8 @@ class Sophia(Update, frozen=True, tag="sophia"):
     """
 
     lr: Rate = 0.001953125
-    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.96
-    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of h kept")] = 0.99
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M that steps keep")] = 0.96
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of h that steps keep")] = 0.99
     gamma: Annotated[
         float, Meta(gt=0, title="γ", description="factor of h; a larger factor clips fewer entries")
     ] = 0.01

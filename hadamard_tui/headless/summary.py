@@ -113,7 +113,7 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
-            words = f"computed {backend.words} ({backend.name}): {names}"
+            words = f"{backend.words} ({backend.name}): {names}"
             yield Text(f"{words}; --path dense uses the matrix of instances", "dim")
     if names := ", ".join(learner.name for learner in experiment.learners if learner.is_net_by_net):
         yield Text(f"trained by a separate optimizer for each net: {names}", "dim")

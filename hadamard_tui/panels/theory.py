@@ -129,7 +129,7 @@ def show(context: PanelContext) -> Text:
         )
     )
     if words := backends()[curve.backends[-1]].words:
-        how = f"The curve is computed {words} ({curve.backend})"
+        how = f"The curve is {words} ({curve.backend})"
         text.append(f"{how}; the backend “dense” uses the matrix of instances.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)

@@ -92,7 +92,7 @@ class Banner(Horizontal):
         """
         static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f} min"
-        title = f"changed set-up; {key('back_to_stop')} goes back" if changed else experiment.title
+        title = f"changed set-up; {key('back_to_stop')} restores the preset" if changed else experiment.title
         right, total = tour.score
         score = f"  score {right}/{total}" if total else ""
         where = f"{tour.place + 1} of {len(tour.stops)}"

@@ -499,7 +499,8 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
-    assert line.startswith("Expensive: jacobian-spectrum, jacobian-gap. Each value needs the eigenvalues of ")
+    cost = "a computation of the eigenvalues of "
+    assert line.startswith(f"Expensive: jacobian-spectrum, jacobian-gap. Each value needs {cost}")
     assert not story.expensive(presets.load("hadamard-128"))
 
 

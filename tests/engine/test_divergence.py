@@ -203,7 +203,7 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     seen = view(of_run(described), of_one(described, Trace([curve], [bound], {"k": x}, "k", {}, "loss")))
     respected = respect(seen.curve("it"), line_of(seen, "line", "it"), seen.quantity.rounding)
     assert respected.holds is True
-    assert "before the curve diverged at" in respected.detail
+    assert "(the curve diverged at" in respected.detail
 
 
 def test_learning_slowly_or_rising_a_little_is_no_divergence():

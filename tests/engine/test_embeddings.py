@@ -53,7 +53,7 @@ def test_pairs_of_gaussian_points_change_by_a_gaussian_with_variance_1_over_2m()
 
 
 @pytest.mark.parametrize(("matrix", "net", "reason"), [
-    ({"kind": "sphere", "n": 1}, {"kind": "dense", "widths": [3]}, "there are at least two rows"),
+    ({"kind": "sphere", "n": 1}, {"kind": "dense", "widths": [3]}, "the matrix has two rows or more"),
     ("gaussian", {"kind": "layer-by-layer", "inputs": 2}, "all rows pass through one map"),
     ("gaussian", {"kind": "spindly"}, "a dense net"),
 ])  # fmt: skip

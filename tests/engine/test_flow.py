@@ -1,5 +1,9 @@
 """Gradient flow: against exact solutions, conserved quantities, and steps of ever smaller rates."""
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
+from time import sleep
+
 import numpy as np
 import pytest
 import torch
@@ -23,7 +27,7 @@ from engine.spec.experiment import picture_of
 from engine.symmetry.certificate import certificate
 from engine.training.descent import speeds_of
 from engine.training.recorder import Recorder
-from engine.training.trajectory import MATRICES, Accuracy, GradientField, Trajectory
+from engine.training.trajectory import MATRICES, NAMES, Accuracy, GradientField, Trajectory
 from engine.updates import EUCLIDEAN, refused_loss
 
 pytestmark = pytest.mark.slow
@@ -54,7 +58,7 @@ def ending(learner, protocol, **words):
     }
 
 
-@pytest.mark.parametrize("method", ["dop853", "rk45", "bdf", "radau"])
+@pytest.mark.parametrize("method", NAMES)
 @pytest.mark.parametrize("train", [None, 5])
 def test_least_squares_decays_by_the_matrix_exponential(method, train):
     rtol = 1e-6 if method in ("bdf", "radau") else 1e-8
@@ -277,16 +281,16 @@ def test_implicit_methods_take_few_evaluations_of_a_stiff_flow():
             return -A
 
     evaluations = {}
-    for method in ("dop853", "bdf", "radau"):
+    for method in ("dop853", "bdf", "radau", "lsoda"):
         trajectory = Trajectory(Stiff(), 50.0, Accuracy(method, 1e-5, 1e-8, 10**6))
         while not trajectory.reaches(50.0):
             trajectory.step()
         np.testing.assert_allclose(trajectory.at(50.0), expm(-A * 50) @ np.ones(D), atol=1e-4)
         evaluations[method] = trajectory.evaluations
-    assert 4 * max(evaluations["bdf"], evaluations["radau"]) < evaluations["dop853"]
+    assert 4 * max(evaluations[method] for method in ("bdf", "radau", "lsoda")) < evaluations["dop853"]
 
 
-@pytest.mark.parametrize("method", ["dop853", "rk45", "bdf", "radau"])
+@pytest.mark.parametrize("method", NAMES)
 def test_a_trajectory_breaks_off_where_it_goes_to_infinity(method):
     class Exploding:
         start, has_jacobian = np.ones(1), False
@@ -303,6 +307,56 @@ def test_a_trajectory_breaks_off_where_it_goes_to_infinity(method):
         last = trajectory.time
     assert last == pytest.approx(1.0, abs=1e-4)
     assert np.isnan(trajectory.at(2.0)).all()
+
+
+@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("beyond", [np.nan, np.inf, -np.inf])
+def test_a_trajectory_breaks_off_where_its_field_is_no_longer_finite(method, beyond):
+    class Ending:
+        start, has_jacobian = np.ones(2), False
+
+        def velocity(self, place):
+            return np.where(place > 0.6, -place, beyond)
+
+    trajectory = Trajectory(Ending(), 2.0, Accuracy(method, 1e-6, 1e-9, 10**5))
+    while not trajectory.reaches(0.4):
+        trajectory.step()
+    np.testing.assert_allclose(trajectory.at(0.4), np.exp(-0.4), rtol=1e-4)
+    while not trajectory.reaches(2.0):
+        trajectory.step()
+    assert np.isnan(trajectory.at(2.0)).all()
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_trajectories_side_by_side_or_in_threads_are_those_computed_alone(method):
+    class Decaying:
+        has_jacobian = False
+
+        def __init__(self, size):
+            self.start, self.rates = np.ones(size), np.geomspace(0.01, 30, size)
+
+        def velocity(self, place):
+            sleep(0)  # other threads go on here
+            return -self.rates * place - place**3
+
+    def begun(size):
+        return Trajectory(Decaying(size), 5.0, Accuracy(method, 1e-6, 1e-9, 10**5))
+
+    def places_of(trajectory):
+        while not trajectory.reaches(5.0):
+            trajectory.step()
+            yield [trajectory.time, *trajectory.at(trajectory.time), *trajectory.at(trajectory.time * 0.9999)]
+
+    sizes = (12, 12, 5)
+    alone = [list(places_of(begun(size))) for size in sizes]
+    together = [[] for _ in sizes]
+    for steps in zip_longest(*(places_of(begun(size)) for size in sizes)):
+        for places_so_far, step in zip(together, steps, strict=True):
+            places_so_far += [] if step is None else [step]
+    with ThreadPoolExecutor(len(sizes)) as pool:
+        threaded = list(pool.map(lambda size: list(places_of(begun(size))), sizes))
+    assert all(len(places) > 10 and np.isfinite(places).all() for places in alone)
+    assert alone == together == threaded
 
 
 def test_the_derivative_of_the_field_equals_central_differences():
@@ -432,7 +486,7 @@ def softmax_slopes(predictions, labels):
     return exponentials / exponentials.sum(1, keepdims=True) - labels
 
 
-@pytest.mark.parametrize("method", ["dop853", "bdf"])
+@pytest.mark.parametrize("method", ["dop853", "bdf", "lsoda"])
 def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regression(method):
     protocol = flow(method=method, rtol=1e-7, atol=1e-9, time=20, records=4, loss="cross-entropy")
     words = {"target": "classes", "protocol": protocol, "replicas": 2}
@@ -514,6 +568,7 @@ UNSTABLE = {
     "bdf, many digits": {"method": "bdf"},
     "bdf, few digits": {"method": "bdf", "rtol": 1e-4, "atol": 1e-6},
     "radau": {"method": "radau"},
+    "lsoda": {"method": "lsoda"},
 }
 
 

@@ -218,7 +218,7 @@ def test_divergence_is_no_breach():
     trace = run(described)
     judged = judgement(described, trace, described.learners[0])
     assert [respect_of_line.holds for respect_of_line in judged.bounds] == [True]
-    assert "before the curve diverged at" in judged.bounds[0].detail
+    assert "(the curve diverged at" in judged.bounds[0].detail
     assert judged.agrees
 
 

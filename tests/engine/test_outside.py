@@ -178,7 +178,7 @@ def test_a_kind_that_exists_is_refused(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", RULE.replace('tag="half"', 'tag="adam"'))
     outside.request([file])
     with pytest.raises(
-        BadInput, match="class Half has the tag 'adam' of another class of updates"
+        BadInput, match="class Half has the tag 'adam', which another class of updates already has"
     ) as refused:
         members("updates")
     assert refused.value.where == str(file)

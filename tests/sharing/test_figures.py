@@ -122,9 +122,9 @@ def test_a_heat_map_is_drawn_with_its_scale(ax: Axes) -> None:
 
 
 def test_an_unknown_picture_is_named_with_those_that_exist(trace: ht.Trace) -> None:
-    with pytest.raises(ht.BadInput, match="there is no picture of this name; there are loss"):
+    with pytest.raises(ht.BadInput, match="no picture has this name; the names are loss"):
         trace.plot(picture="losses")
-    with pytest.raises(ht.BadInput, match="there are 1 pictures"):
+    with pytest.raises(ht.BadInput, match="no picture has this number; pictures have the numbers 0 to 0"):
         trace.plot(picture=1)
 
 

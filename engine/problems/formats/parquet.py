@@ -119,7 +119,10 @@ def _columns_of_words(schema: Any) -> Iterator[tuple[int, str]]:
     for position, column in enumerate(schema):
         kind = column.type.value_type if types.is_dictionary(column.type) else column.type
         if not any(admits(kind) for admits in numeric):
-            yield position, "categories" if types.is_dictionary(column.type) else f"values of type {kind}"
+            yield (
+                position,
+                "categories" if types.is_dictionary(column.type) else f"values of type {kind}, not numbers",
+            )
 
 
 def _place_in_words(row: int, name: str) -> str:
