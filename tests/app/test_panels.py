@@ -680,7 +680,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
         await pilot.press("enter")
         await until(pilot, lambda: is_recorded("spectrum", session_of(app).experiment))
         await until(pilot, lambda: not {"svd", "rank"} & tabs.dimmed)
-        await until(pilot, lambda: "equal singular value" in screen_text(app))
+        await until(pilot, lambda: "singular values are equal" in screen_text(app))
         again = session_of(app)
         await pilot.press("enter")
         await pilot.pause()
