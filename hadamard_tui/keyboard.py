@@ -359,7 +359,7 @@ ACTIONS = (
         "vary",
         "tilde",
         "Sweep",
-        "Sweep the number in the field over five values; outside such fields, sweep the size of the matrix",
+        "Sweep the number in the field along an axis of five values; outside such fields, sweep d",
         CHANGE,
     ),
     Action(

@@ -199,7 +199,7 @@ def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
         ('axes=[{name="k",values=[4]}]', "already has a meaning"),
         ('axes=[{name="size",from=1}]', "to: missing"),
         ('pictures=[{measure="loss",x="other"}]', "'other'"),
-        ('pictures=[{measure="loss",x="k"}]', "size varies"),
+        ('pictures=[{measure="loss",x="k"}]', "a curve mixes several values of size"),
         ('pictures=[{measure="loss",x="size",read={over="size",first_below=1,take="max"}}]', "exactly one"),
         ('learners.LLS.where="size <"', "learners[1].where"),
     ],

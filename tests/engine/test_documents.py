@@ -53,7 +53,7 @@ def test_a_table_binds_several_names_and_set_puts_words():
 
 
 def test_learners_are_where_their_condition_holds():
-    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
+    learners = [{"name": "GD", **gd("size/80")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
     axes = [{"name": "size", "values": [4, 8, 16]}]
     sweep = sweep_of(document(axes, learners=learners))
     assert [len(point.experiment.learners) for point in sweep.points] == [2, 2, 1]
@@ -73,7 +73,7 @@ def test_conditions_are_joined_by_and_which_binds_more_and_or():
         ("size < 4 or size > 4 and size < 16", [2, 8]),
         ("size = 16 or size = 2", [2, 16]),
     ):
-        learners = [{"name": "GD", **gd(0.1), "where": where}]
+        learners = [{"name": "GD", **gd("size/80"), "where": where}]
         points = sweep_of(document(sizes, learners=learners)).points
         assert [point.names["size"] for point in points] == sizes_with_gd
 
@@ -92,22 +92,34 @@ def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
         sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
 
 
+def test_an_axis_must_change_a_run_and_not_only_the_set_of_learners():
+    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
+    axes = [{"name": "size", "values": [4, 8, 16]}, {"name": "eta", "values": [0.1, 0.2]}]
+    with pytest.raises(BadInput, match=r"axes\[0\]: no field depends on size"):
+        sweep_of(document(axes, learners=[{**learners[0], **gd("eta")}, learners[1]]))
+    with pytest.raises(BadInput, match=r"axes\[1\]: no field depends on eta"):
+        sweep_of(document(axes, learners=[{**learners[0], **gd("1/size")}, learners[1]]))
+    apart = [{**learners[0], "where": "size > 8"}, learners[1]]
+    assert len(sweep_of(document(axes[:1], learners=apart)).points) == 3
+
+
 def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
     pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]
     claim = {"kind": "value", "text": "It is so", "curve": "GD", "at": "size/2", "above": 0}
-    sweep = sweep_of(document(axes, pictures=pictures, claims=[claim]))
+    learners = [{"name": "GD", **gd("eta/size")}]
+    sweep = sweep_of(document(axes, learners=learners, pictures=pictures, claims=[claim]))
     assert len(sweep.claims) == 1
     picture = sweep.experiment.pictures[0]
     assert [sweep.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
     along = [{"x": "size", "measure": "loss", "at": {"eta": 0.1}}]
     claim |= {"at": 4, "above": "size"}
     with pytest.raises(BadInput, match="the claim's numbers vary along a curve"):
-        sweep_of(document(axes, pictures=along, claims=[claim]))
+        sweep_of(document(axes, learners=learners, pictures=along, claims=[claim]))
 
 
 def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
-    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
+    learners = [{"name": "GD", **gd("size/80")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
     axes = [{"name": "size", "values": [4, 16]}]
     claim = {"kind": "value", "text": "It is so", "curve": "LLS", "at": 4, "above": 0}
     pictures = [{"x": "size", "measure": "loss"}]
@@ -118,7 +130,8 @@ def test_measures_of_claims_are_recorded_at_every_point():
 
     claim = {"kind": "value", "text": "It", "curve": "GD", "at": 4, "above": 0, "measure": "error"}
     problem = {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature", "labels": "sign"}
-    sweep = sweep_of(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
+    axes, learners = [{"name": "eta", "values": [1, 2]}], [{"name": "GD", **gd("eta/10")}]
+    sweep = sweep_of(document(axes, problem=problem, learners=learners, claims=[claim]))
     for point in sweep.points:
         (learner,) = point.experiment.learners
         assert "error" in [measure.name for measure in measures_of(learner, point.experiment)]

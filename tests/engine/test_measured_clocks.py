@@ -198,12 +198,12 @@ def test_with_axes_it_is_refused_too(axes, picture, where, reason):
 
 
 def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():
-    axes = [{"name": "eta", "values": [0.1, 0.2]}]
+    axes = [{"name": "eta", "values": [0.1, 0.2, 0.4]}]
     learners = [{"name": "LLS", **LLS}, {"name": "GD", **gd("eta"), "where": "eta > 0.1"}]
     document = raw(d=D, protocol=STEPS) | {"axes": axes, "learners": learners}
     pictures = [{"x": "time", "curves": "eta", "measure": "loss"}]
     sweep = sweep_of(document | {"pictures": pictures})
-    assert len(sweep.points) == 2
+    assert len(sweep.points) == 3
 
 
 def test_time_is_a_clock_of_rules_with_a_rate():
