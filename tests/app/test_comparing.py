@@ -76,7 +76,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
         await pilot.press("D")
         assert len(app.laboratory.runs.pinned) == 2, "nothing is deleted but in the list"
-        assert any("l opens it" in note.message for note in app._notifications)
+        assert any("l opens the list" in note.message for note in app._notifications)
         await pilot.press("l")
         assert app.laboratory.query_one(RunList).has_focus_within
         await pilot.press("home", "N")
@@ -298,7 +298,8 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
         await until(
             pilot,
             lambda: (
-                chart.shown[1] is not None and chart.shown[1].y_label.endswith("with rate η of EGU = 0.15")
+                chart.shown[1] is not None
+                and chart.shown[1].y_label.endswith("in the run rate η of EGU = 0.15")
             ),
         )
         shown = {series.mark: series for series in chart.shown[0] if series.mark}
