@@ -83,8 +83,8 @@ def _distance_from_bound(context: PanelContext, curve: CurveView, bound: LineVie
 
 PANEL = Panel(
     "invariance",
-    "whether each learner predicts the same if all instances are rotated, by structure and by measurement, "
-    "and which bounds apply to it",
+    "whether each learner is rotation invariant (predicts the same if all instances are rotated), by "
+    "structure and by measurement, and which bounds apply to it",
     show,
     place=30,
 )

@@ -101,7 +101,7 @@ def test_a_table_of_numbers_is_read_as_without_the_setting(tmp_path):
 
 def test_words_without_skrub_and_a_missing_label_are_refused(tmp_path, monkeypatch):
     file = houses(tmp_path)
-    with pytest.raises(BadInput, match="with `encode`, set `label`"):
+    with pytest.raises(BadInput, match="missing; name the column of labels"):
         experiment({"kind": "file", "path": str(file), "encode": True}, "constant")
     with pytest.raises(BadInput, match="list only columns of numbers"):
         described(file, encode=False)

@@ -174,7 +174,7 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
         ({"x": "step", "measure": "loss"}, "only beside a function of x, which loss is not; leave"),
         (
             {"x": "input", "measure": "function", "times": "2"},
-            "because times changes the scale of the y-axis",
+            "times changes the scale of the y-axis",
         ),
     ],
 )

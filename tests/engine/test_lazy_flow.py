@@ -66,8 +66,8 @@ def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
 
 @pytest.mark.parametrize(("learner", "reason"), [
     ({"update": "egu"}, "gradient flow, unlike"),
-    ({"update": "gd", "architecture": "spindly"}, "a multiple of xᵀx̃"),
-    ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "a multiple of xᵀx̃"),
+    ({"update": "gd", "architecture": "spindly"}, "proportional to xᵀx̃"),
+    ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "proportional to xᵀx̃"),
 ])  # fmt: skip
 def test_it_says_whom_it_does_not_bind(learner, reason):
     setup = described(learner)

@@ -77,7 +77,7 @@ def test_factors_that_make_no_sense_are_refused(words):
 
 
 def test_a_rule_for_other_factors_than_there_are_is_refused():
-    with pytest.raises(BadInput, match="sizes of its factors is 8"):
+    with pytest.raises(BadInput, match="sizes is 8"):
         described((4, 4), {"path": path_rule((4, 2))})
 
 

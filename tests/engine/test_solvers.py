@@ -365,9 +365,7 @@ def test_lasso_becomes_basis_pursuit_as_the_penalty_vanishes():
 def test_the_xor_kernel_is_refused_where_features_are_too_many_to_be_bits():
     words = {"kind": "kernel", "kernel": "xor-product"}
     experiment("rademacher", learners={"it": {"solver": words}}, d=500)
-    with pytest.raises(
-        BadInput, match="at most 500 bits, but instances have 501 features; set kernel"
-    ) as caught:
+    with pytest.raises(BadInput, match="at most 500 features, and instances have 501; set kernel") as caught:
         experiment("rademacher", learners={"it": {"solver": words}}, d=501)
     assert caught.value.where == "learners[0].solver"
 
