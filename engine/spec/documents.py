@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 from collections.abc import Iterator, Mapping
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -165,34 +165,7 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
         check_pictures(_experiments_with_each_learner(sweep), sweep.learners)
         check_claims(sweep.experiment, sweep.learners)
         check_points(sweep)
-        _check_axes_matter(sweep)
     return sweep
-
-
-def _check_axes_matter(sweep: Sweep) -> None:
-    """Raise BadInput for an axis whose values change no run, because no field uses its name any more."""
-    for number, axis in enumerate(sweep.axes):
-        groups: dict[tuple[int, ...], list[Experiment]] = {}
-        for point in sweep.points:
-            other_places = point.place[:number] + point.place[number + 1 :]
-            groups.setdefault(other_places, []).append(point.experiment)
-        pairs = [pair for group in groups.values() for pair in pairwise(group)]
-        if pairs and not any(_runs_differ(*pair) for pair in pairs):
-            raise BadInput(
-                f"axes[{number}]",
-                f"no field depends on {axis.name}, so all its points are the same run; remove the axis, "
-                f'or write its name in a field, as in problem.matrix.d = "{axis.name}"',
-            )
-
-
-def _runs_differ(experiment: Experiment, other: Experiment) -> bool:
-    learners = {learner.name: learner for learner in other.learners}
-    return (
-        (experiment.problem, experiment.protocol, experiment.run)
-        != (other.problem, other.protocol, other.run)
-        or any(learners.get(learner.name, learner) != learner for learner in experiment.learners)
-        or {learner.name for learner in experiment.learners}.isdisjoint(learners)
-    )
 
 
 def _all_learner_names(raw: Mapping[str, Any]) -> tuple[str, ...]:

@@ -92,17 +92,6 @@ def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
         sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
 
 
-def test_an_axis_must_change_a_run_and_not_only_the_set_of_learners():
-    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
-    axes = [{"name": "size", "values": [4, 8, 16]}, {"name": "eta", "values": [0.1, 0.2]}]
-    with pytest.raises(BadInput, match=r"axes\[0\]: no field depends on size"):
-        sweep_of(document(axes, learners=[{**learners[0], **gd("eta")}, learners[1]]))
-    with pytest.raises(BadInput, match=r"axes\[1\]: no field depends on eta"):
-        sweep_of(document(axes, learners=[{**learners[0], **gd("1/size")}, learners[1]]))
-    apart = [{**learners[0], "where": "size > 8"}, learners[1]]
-    assert len(sweep_of(document(axes[:1], learners=apart)).points) == 3
-
-
 def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
     pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]

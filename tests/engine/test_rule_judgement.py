@@ -154,8 +154,8 @@ def test_the_api_judges():
     judged = engine.judge("gd")
     assert judged.name == "gd"
     assert judged.contradictions == judged.broken == []
-    assert "Hadamard rows, k = 32: loss 0.500 ± 0.000 at rate" in str(judged)
-    assert "invariant under rotations: predictions change by" in str(judged)
+    assert "Hadamard rows, after 32 examples: loss 0.500 ± 0.000 at rate" in str(judged)
+    assert "invariant under rotations: transformed inputs change predictions by" in str(judged)
 
 
 OPTIMIZERS = """
