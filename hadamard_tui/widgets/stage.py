@@ -60,6 +60,12 @@ Frame, tick labels and legend take five rows of the chart. So 9, 20 or 34 rows r
 screens of 24, 40 or 60 rows.
 """
 
+LEAST_CHART = 14
+"""Minimum height of the chart in rows, if the table has room beside it: nine rows inside the frame.
+
+A long status, such as that of a data file, leaves the stage fewer rows.
+"""
+
 LEAST_TABLE, MOST_TABLE = 3, 10
 """Minimum and maximum height of the table in rows: the heading, and two or nine learners."""
 
@@ -221,7 +227,8 @@ class Stage(Vertical):
         """Limit the rows of the table of learners, so that the chart above it keeps its minimum height."""
         has_note = self.size.height >= LEAST_WITH_NOTE
         other_rows = 1 + self.query_one(PictureRow).display + has_note  # one row for the tabs
-        rows = math.ceil(BELOW_CHART * self.size.height) - other_rows
+        height = self.size.height
+        rows = min(math.ceil(BELOW_CHART * height), height - LEAST_CHART) - other_rows
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
