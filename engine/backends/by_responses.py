@@ -168,7 +168,7 @@ class ResponsesLearner:
 
 
 class KnownSquares:
-    """Evaluator that returns mean square losses, all of which are computed before the first step."""
+    """Evaluator that computes the mean square losses of all records before the first step."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 

@@ -175,6 +175,7 @@ class RunIndex:
             self._connection = None
 
     def _delete_files(self) -> None:
+        # SQLite would roll a journal that stays behind back into the new index.
         for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
                 (self._folder / f"index.sqlite{suffix}").unlink()

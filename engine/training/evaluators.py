@@ -30,7 +30,7 @@ class Evaluator(Protocol):
     """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis after `seen` examples, or store what is needed to measure it later."""
+        """Measure a hypothesis after `seen` examples now, or store its weights and measure it later."""
 
     def looks(self, record: int) -> bool:
         """Return whether evaluation number `record` reads weights or predictions of the hypothesis."""
