@@ -140,7 +140,7 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     assert (
         "By its declared structure, the rule is not rotation invariant: signs distinguish features;" in text
     )
-    assert "rotations ✗ not invariant 0.5 of their change in training 1e-15" in text
+    assert "rotations ✗ not invariant 0.5 × the change by training 1e-15" in text
     assert "permutations ✓ invariant" in text
     assert "sign flips ? unstable" in text
     assert "Hadamard rows 1.250 ± 0.010 above, η = 0.1 1.500 ± 0.010 above, η = 0.1" in text
