@@ -116,7 +116,7 @@ def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
         _check_texts(changes)
         if changes:
             raise BadInput(
-                str(changes[0]), "changes need the name of a preset, not a preset that is already loaded"
+                str(changes[0]), "changes require the name of a preset; pass the name, not a loaded preset"
             )
         return setup if isinstance(setup, Preset) else Preset(as_document(setup), only(setup))
     return load(setup, *changes)

@@ -22,9 +22,9 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
 
     The theory line has a value in each cell. Its level is the value at which the picture draws its contour.
 
-    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below its level. At
-    least the share `share` of the cells must satisfy the claim. Cells in which the line equals its level do
-    not count. A cell without a value does not satisfy the claim.
+    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below its level.
+    `share` is the least share of the cells that must satisfy the claim. Cells in which the line equals its
+    level do not count. A cell without a value does not satisfy the claim.
     """
 
     example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'

@@ -111,7 +111,7 @@ class LearnerJudgement:
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
         fits = (
-            " (not informative, because the learner fits all rows at every evaluation point)"
+            " (not informative: the learner fits all rows, so every prediction equals its label)"
             if self.fits
             else ""
         )

@@ -192,7 +192,7 @@ def _reason_for_no_meaning(line: TheoryLine, divisor: Replicas) -> str:
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
-    return "this line bounds a mean over replicas, but every replica is divided by a different number"
+    return "this line bounds a mean over replicas, but the picture divides each replica by a different number"
 
 
 def _summary_of_line(how: str, samples: Floats) -> Floats:

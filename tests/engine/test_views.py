@@ -222,7 +222,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
-    assert "every replica is divided by a different number" in seen.absences.lines["ri-signed"]
+    assert "the picture divides each replica by a different number" in seen.absences.lines["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
