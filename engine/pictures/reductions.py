@@ -220,7 +220,7 @@ def has_error(how: str, count: int) -> bool:
 
 
 def standard_error(
-    how: str, count: int, estimate: Callable[[Sequence[int]], Floats], values: Floats | None = None
+    how: str, count: int, estimate: Callable[[Sequence[int]], Floats], samples: Floats | None = None
 ) -> Floats | None:
     """Return the standard error of an estimate that is computed from `count` replicas.
 
@@ -236,7 +236,7 @@ def standard_error(
     Args:
         how: name of the summary of replicas that the estimate uses, such as "median".
         estimate: function that returns the estimate from a subset of the replicas.
-        values: values [count, N] whose summary is the estimate, if it is one. All subsets are then summarised
+        samples: values [count, N] whose summary is the estimate, if it is one. All subsets are then summarised
             together.
 
     Source: Efron, Tibshirani 1993 ch. 10–11.
@@ -246,32 +246,32 @@ def standard_error(
     if how != "median":
         replicas, groups = np.arange(count), count if count <= MOST_OMITTED else RESAMPLES
         omitted = np.array_split(replicas, groups)
-        estimates = None if values is None else _summaries_without(how, values, omitted)
+        estimates = None if samples is None else _summaries_without(how, samples, omitted)
         if estimates is None:
             estimates = np.stack([estimate(np.delete(replicas, group).tolist()) for group in omitted])
     else:
         # The seed is fixed, so that the same results always have the same standard error.
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
-        if values is None or RESAMPLES * values.size > MOST_TOGETHER or np.isnan(values).any():
+        if samples is None or RESAMPLES * samples.size > MOST_TOGETHER or np.isnan(samples).any():
             estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
         else:
-            estimates = np.median(values[drawn], 1)
+            estimates = np.median(samples[drawn], 1)
     factor = (groups - 1) / groups if how != "median" else 1 / (RESAMPLES - 1)
     with np.errstate(invalid="ignore"):  # infinite places
         return np.asarray(np.sqrt(factor * np.square(estimates - estimates.mean(0)).sum(0)))
 
 
-def _summaries_without(how: str, values: Floats, omitted: Sequence[NDArray[np.intp]]) -> Floats | None:
-    """Return the summary of values [R, N] without each of G groups of replicas, [G, N], or None.
+def _summaries_without(how: str, samples: Floats, omitted: Sequence[NDArray[np.intp]]) -> Floats | None:
+    """Return the summary of samples [R, N] without each of G groups of replicas, [G, N], or None.
 
     The groups divide the replicas in order. Sums over the other replicas are differences of sums, around the
     mean of all, so that rounding errors stay small. The result is None for infinite numbers, whose sums have
     no difference.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        numbers = np.log(values) if how in ("geometric", "log-variance") else values
+        numbers = np.log(samples) if how in ("geometric", "log-variance") else samples
     is_present = ~np.isnan(numbers)
-    if np.isinf(numbers).any() or not np.array_equal(is_present, ~np.isnan(values)):
+    if np.isinf(numbers).any() or not np.array_equal(is_present, ~np.isnan(samples)):
         return None
     starts = [int(group[0]) for group in omitted]
 

@@ -715,21 +715,21 @@ def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record(
 @pytest.mark.parametrize("count", [7, 1003])
 @pytest.mark.parametrize("summary", ["mean", "median", "geometric", *SPREAD])
 def test_standard_errors_of_all_subsets_together_are_those_of_single_subsets(summary, count):
-    values = np.random.default_rng(0).lognormal(size=(count, 3))
+    draws = np.random.default_rng(0).lognormal(size=(count, 3))
     if summary != "median":
-        values[2, 1] = values[:-2, 2] = np.nan
+        draws[2, 1] = draws[:-2, 2] = np.nan
 
     def estimate(subset):
-        return reductions.summary(summary, values[subset])
+        return reductions.summary(summary, draws[subset])
 
-    together = reductions.standard_error(summary, count, estimate, values)
+    together = reductions.standard_error(summary, count, estimate, draws)
     np.testing.assert_allclose(together, reductions.standard_error(summary, count, estimate), rtol=1e-9)
 
 
 @pytest.mark.parametrize("summary", ["geometric", "log-variance"])
 def test_infinite_logarithms_have_no_standard_error(summary):
-    values = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    draws = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
     error = reductions.standard_error(
-        summary, 3, lambda left: reductions.summary(summary, values[left]), values
+        summary, 3, lambda subset: reductions.summary(summary, draws[subset]), draws
     )
     assert list(np.isfinite(error)) == [summary == "geometric", True]
