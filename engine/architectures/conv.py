@@ -22,7 +22,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
     Here (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}. Each Fourier coefficient of β is the product of the corresponding
     coefficients of the w_l. Gradient descent on a loss with an exponential tail prefers a small
     ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, with s = `scale`. With `init`
-    = identity, every w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source:
+    = identity, every w_l starts at (s, 0, …, 0), and a convolution with w_l multiplies by s. Source:
     Gunasekar, Lee, Soudry, Srebro 2018; theory/conventions#architectures.
     """
 

@@ -78,10 +78,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
     for `identity`). With `balanced_signs`, half of these signs are positive, rounded up.
 
     With `biases`, or C_b = `cb` > 0, layers have trained biases b_l, which start as N(0, C_b). C_b is one
-    number, or one number for each layer. A bias is the weight of an input that is always 1, so rotations of
-    the instances do not change it. With `alternating_biases`, the sizes of biases are uniform on [0,
-    √(3C_b)], and their signs alternate from unit to unit, starting with +. `output_bias = false` removes the
-    bias of the output.
+    number, or one number for each layer. Rotations of the instances do not change biases. With
+    `alternating_biases`, the sizes of biases are uniform on [0, √(3C_b)], and their signs alternate from unit
+    to unit, starting with +. `output_bias = false` removes the bias of the output.
 
     With `outputs = "m"`, one net predicts all m targets: the targets share the hidden layers, and each target
     has separate weights in the last layer. Training uses the sum of the outputs' losses, and measures use the
@@ -108,7 +107,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
         Meta(
             title="widths",
-            description="units of each hidden layer; none: `depth` layers of `width`, else 1 layer of 128",
+            description="units of each hidden layer; none: set by `depth` and `width`, or 1 layer of 128",
         ),
     ] = None
     depth: Annotated[

@@ -37,9 +37,9 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     this row. The construction of φ thus uses the fact that row t + d/2 − 1 is the entrywise product of rows
     t, 0 and 1. The largest entries of φ exceed √2/(με).
 
-    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this
-    loss is below 1 − (k+1)/d, which was conjectured to be a lower bound for any start and any φ. Derived
-    here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
+    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). It was conjectured
+    that 1 − (k+1)/d is a lower bound for any start and any φ. For k ≥ 4, the loss of this net is below this
+    bound. Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
     """
 
     eps: Annotated[

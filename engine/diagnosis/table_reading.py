@@ -125,7 +125,7 @@ def _request_without_omitted(
     positions = [first.position(column) for column in omitted]
     for column, position in zip(omitted, positions, strict=True):
         if position is None:
-            raise BadInput("--leave-out", f"there is no column {column!r}")
+            raise BadInput("--leave-out", f"there is no column {column!r}; name columns of the file")
         if position == place:
             raise BadInput("--leave-out", f"column {column!r} is the label; name only features")
     columns = first.columns_without(

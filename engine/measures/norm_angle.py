@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class NormAngle(Measure, frozen=True, tag="norm-angle"):
     """1 − cos(ĝ, ŵ|ŵ|^(p−2)) for g = −∂L/∂w, where ĝ and ŵ are g and w or their Fourier transforms.
 
-    The measure is 0 at a stationary point of the problem to minimise ‖ŵ‖_p under margins ≥ 1.
+    The measure is 0 at a stationary point of the problem to minimise ‖ŵ‖_p subject to margins ≥ 1.
 
     For a loss with an exponential tail, g becomes a combination of the examples with the smallest margin. At
     a stationary point, g is a multiple of the gradient of ‖ŵ‖_p. The field `q` names the length and so the

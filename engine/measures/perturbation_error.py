@@ -37,7 +37,8 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     part: Annotated[
         Literal["span", "off-span", "features"],
         Meta(
-            title="part", description="error of θ in the span of Φ, or orthogonal to it, or of the features"
+            title="part",
+            description="error of θ in the span of Φ, error of θ off this span, or error of the features",
         ),
     ] = "span"
     corrected: Annotated[

@@ -46,11 +46,11 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
-    such as cross-entropy couples them. The methods dop853 and rk45 are explicit. A flow is stiff if some
-    directions have converged while others still move very slowly. Stiff flows need bdf or radau. The method
-    lsoda changes between explicit and stiff steps by itself. A flow may amplify errors. To detect this, it
-    is solved a second time with other tolerances. The curve ends where this comparison shows that weights
-    are wrong by 0.2 %.
+    such as cross-entropy couples them. A flow is stiff if some directions have converged while others still
+    move very slowly. The methods dop853 and rk45 are explicit, and too slow for stiff flows. Stiff flows need
+    bdf or radau. The method lsoda changes between explicit and stiff steps by itself. A flow may amplify
+    errors. To detect this, the flow is solved a second time with other tolerances. The curve ends where this
+    comparison shows that weights are wrong by 0.2 %.
 
     `records` is the number of records after the start. The times of records grow by equal factors, beginning
     with `first`, or they are at equal distances. Each record takes all measures. `until` ends a run early, as

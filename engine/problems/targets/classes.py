@@ -68,7 +68,7 @@ class Classes(Target, frozen=True, tag="classes"):
             raise BadInput(
                 "problem.target.kind",
                 f"the instances of {matrix.kind} have no classes; set [problem.matrix] kind = "
-                '"clusters" or "digits", or, for a file, set `label` to a column of words or whole numbers',
+                '"clusters" or "digits"; for a file, set `label` to a column of words or whole numbers',
             )
         if matrix.repeat is not None:
             raise BadInput(
