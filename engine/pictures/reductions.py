@@ -236,8 +236,8 @@ def standard_error(
     Args:
         how: name of the summary of replicas that the estimate uses, such as "median".
         estimate: function that returns the estimate from a subset of the replicas.
-        samples: values [count, N] whose summary is the estimate, if it is one. All subsets are then summarised
-            together.
+        samples: values [count, N] of which the estimate is the summary, if it is one. All subsets are then
+            summarised together.
 
     Source: Efron, Tibshirani 1993 ch. 10–11.
     """
