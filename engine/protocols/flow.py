@@ -49,7 +49,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
     such as cross-entropy couples them. A flow is stiff if some directions have converged while others still
     move very slowly. The methods dop853 and rk45 are explicit, and too slow for stiff flows. Stiff flows need
     bdf or radau. The method lsoda changes between explicit and stiff steps by itself. A flow may amplify
-    errors. To detect this, it is solved a second time with other tolerances. The curve ends where this
+    errors. To detect this, the flow is solved a second time with other tolerances. The curve ends where this
     comparison shows that weights are wrong by 0.2 %.
 
     `records` is the number of records after the start. The times of records grow by equal factors, beginning

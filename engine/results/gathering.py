@@ -350,7 +350,7 @@ def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture reads curves until a learner meets `until`, but a theory line has no learner"
+        return "the picture reads until a learner meets `until`, and a theory line cannot meet this condition"
     if picture.share is not None:
         return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:

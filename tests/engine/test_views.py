@@ -710,3 +710,26 @@ def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record(
     without_records = run_sweep(sweep_of(document), lambda: 0)
     (picture,) = without_records.sweep.experiment.pictures
     assert all(len(drawn.y) == 0 for drawn in view(picture, without_records).curves)
+
+
+@pytest.mark.parametrize("count", [7, 1003])
+@pytest.mark.parametrize("summary", ["mean", "median", "geometric", *SPREAD])
+def test_standard_errors_of_all_subsets_together_are_those_of_single_subsets(summary, count):
+    draws = np.random.default_rng(0).lognormal(size=(count, 3))
+    if summary != "median":
+        draws[2, 1] = draws[:-2, 2] = np.nan
+
+    def estimate(subset):
+        return reductions.summary(summary, draws[subset])
+
+    together = reductions.standard_error(summary, count, estimate, draws)
+    np.testing.assert_allclose(together, reductions.standard_error(summary, count, estimate), rtol=1e-9)
+
+
+@pytest.mark.parametrize("summary", ["geometric", "log-variance"])
+def test_infinite_logarithms_have_no_standard_error(summary):
+    draws = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    error = reductions.standard_error(
+        summary, 3, lambda subset: reductions.summary(summary, draws[subset]), draws
+    )
+    assert list(np.isfinite(error)) == [summary == "geometric", True]
