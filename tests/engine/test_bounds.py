@@ -398,7 +398,11 @@ HOLDS_NOT = [
     ("ri-signed", {"matrix": "hadamard01"}, "the matrix is hadamard01"),
     ("ri-signed", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-signed", {"target": "sparse", "matrix": {"kind": "hadamard", "permute": False}}, "random order"),
-    ("ri-signed", {"target": {"kind": "sparse", "r": 4}, "labels": "sign"}, "sign(0) = +1 of a row x is also"),
+    (
+        "ri-signed",
+        {"target": {"kind": "sparse", "r": 4}, "labels": "sign"},
+        "sign(0) = +1 of a row x is also",
+    ),
     ("ri-signed", {"target": "parity"}, "labels of parity on hadamard do not"),
     ("coin-labels", {}, "the target is feature"),
     ("coin-labels", {"target": {"kind": "coin", "classes": 3}}, "the target is coin"),
