@@ -266,7 +266,7 @@ class HadamardApp(FailingApp):
             words = f"Add {kind.with_article} to the set-up. {kind.sentence}."
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
         for name, path in paths().items():
-            words = f"{len(path.stops)} presets. For each: predict the result, run it, read the explanation."
+            words = f"{len(path.stops)} presets. For each preset: predict, run, read the explanation."
             yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
 
     def _palette_command(self, action: str):  # type: ignore[no-untyped-def]

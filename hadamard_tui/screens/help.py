@@ -73,8 +73,8 @@ def questions() -> tuple[tuple[str, str], ...]:
             "The hue of a curve shows the kind of the learner. Dense gradient rules are blue, and exact "
             "solvers and kernels are teal. Multiplicative rules are red to orange, spindly and sparse nets "
             "magenta, coordinate-wise and sign rules yellow, spectral and second-order rules violet. All "
-            "other learners are grey-green. The lightness distinguishes learners of one kind; if there are "
-            "many, the letters do.",
+            "other learners are grey-green. The lightness distinguishes learners of one kind. If there are "
+            "many learners, only the letters distinguish them.",
         ),
         (
             "Why does one learner follow the bound while another falls below it?",

@@ -112,7 +112,7 @@ def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
     body = [f"<h1>{escape(title)}</h1>"]
     for number, stop in enumerate(stops, start=1):
         body += _html_of_stop(number, stop)
-    return _complete_page(escape(title), body, "share its presets one by one")
+    return _complete_page(escape(title), body, "share the presets of the path one by one")
 
 
 def _html_of_stop(number: int, stop: SharedStop) -> Iterator[str]:

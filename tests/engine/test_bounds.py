@@ -771,7 +771,11 @@ BINDS_NOT = [
     ("fluctuation-dissipation", LLS, "is a solver"),
     ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
     ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "are multiples of a unit"),
-    ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
+    (
+        "fluctuation-dissipation",
+        gd(0.1, kind="dense", widths=[8], l2_penalty=0.1),
+        "one target and no penalty",
+    ),
     *(
         (kind, learner, reason)
         for kind in DERIVED
@@ -793,7 +797,7 @@ BINDS_NOT = [
         "weights that fit the seen rows",
     ),
     ("shortest-private", NET, "single linear neuron"),
-    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "are shrunk"),
+    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "shrinks its weights"),
     ("shortest-private", EGU, "leave the span"),
     ("junk-flow", LLS, "gradient descent"),
     ("information-bound", LLS, "requires gradient descent"),
