@@ -760,12 +760,14 @@ def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bo
             other = described(architecture)
             return Finding(False, f"the line requires a single linear neuron, and {name} is {other}")
         if not architecture.structure().starts_at_zero and not any_start:
-            return Finding(False, f"the line requires weights that start at 0, and those of {name} do not")
+            return Finding(
+                False, f"the line requires weights that start at 0, and the weights of {name} do not"
+            )
     if learner.solver is not None and learner.solver.structure().linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
     if learner.solver is not None and not learner.solver.structure().linear_in_instance:
         return Finding(
-            False, f"the line requires predictions linear in the instance, and those of {name} are not"
+            False, f"the line requires predictions linear in the instance, unlike the predictions of {name}"
         )
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")

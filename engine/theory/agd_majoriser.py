@@ -55,9 +55,7 @@ class ByDerivation(Line, frozen=True):
             )
         own_rates, penalty = learner.has_layer_rates(experiment.d), net.layout(experiment.d).l2_penalty
         if penalty or own_rates or not learner.plain_steps:
-            return Finding(
-                False, f"the line requires plain steps without penalty, and those of {name} are different"
-            )
+            return Finding(False, f"the line requires plain steps without penalty, unlike those of {name}")
         return Finding(True, f"{name} computes its rate from the gradient of half the mean square error")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
@@ -67,11 +65,11 @@ class ByDerivation(Line, frozen=True):
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     """2(ℓ − ηG + ½(e^η − 1)²): the largest loss after a step of automatic gradient descent.
 
-    The loss is the mean square error, and ℓ is half of it before the step. G is the size of the gradient of
-    ℓ, averaged over layers (see the measure `gradient-summary`). The rate is η = ln((1 + √(1 + 4G))/2). Under
-    the assumptions from which this rate is derived, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)². φ is
-    0 for G = 0 and at least G²/4.51 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At the
-    start, the line equals the measured loss. Source: Bernstein et al. 2023;
+    The loss is the mean square error, and ℓ is half the loss before the step. G is the size of the gradient
+    of ℓ, averaged over layers (see the measure `gradient-summary`). The rate is η = ln((1 + √(1 + 4G))/2).
+    Under the assumptions from which this rate is derived, a step lowers ℓ by at least φ(G) = ηG − ½(e^η −
+    1)². φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At
+    the start, the line equals the measured loss. Source: Bernstein et al. 2023;
     theory/automatic-descent#majoriser.
     """
 

@@ -17,7 +17,7 @@ from engine.theory import At, ByVerdict, Floats, LineStructure, whole_cube
 class Alignment(ByVerdict, frozen=True, tag="alignment"):
     """C = max_k W_k/(n choose k): bound on the squared correlation of gradients with the labels.
 
-    The label is a function f(x) on the cube {±1}ⁿ. W_k is the sum of its squared Fourier coefficients of
+    The label is a function f(x) on the cube {±1}ⁿ. W_k is the sum of the squared Fourier coefficients of f of
     degree k. Let g be a random permutation of the bits with random sign flips. C is the alignment of f, C =
     sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g do not change the
     distribution of the starting weights. Then the mean of ‖E_x f ∇ŷ‖² over starts is the same for f and x ↦

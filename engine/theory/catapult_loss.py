@@ -107,10 +107,10 @@ class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
 
     r = z − y is the error of the prediction z, λ = ‖∇z‖² is the kernel, and a prime marks the values after a
     step. The recursion starts with the measured values, and is exact for every replica, up to rounding. q is
-    the squared gradient of z by the first layer, divided by the squared length of the second layer. q does
-    not change during training. In the NTK parametrisation, q = 1/m for m hidden units and instances of length
-    √d. If γλ > 2, the loss rises until the terms in r² have reduced λ to γλ < 2. Source: LBD20;
-    theory/curvature#catapult.
+    the squared length of the gradient of z with respect to the first layer, divided by the squared length of
+    the second layer's weights. q does not change during training. In the NTK parametrisation, q = 1/m for m
+    hidden units and instances of length √d. If γλ > 2, the loss rises until the terms in r² have reduced λ to
+    γλ < 2. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "loss recursion"

@@ -26,9 +26,9 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     C_w is the variance of the weights times the number of a unit's inputs, and K_l is the variance of the
     signals z of layer l. The line is the limit as the width n → ∞, at the start of training, averaged over
     the instances. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach each other with depth. If
-    χ⊥ > 1, they separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the line is exact only at
-    layer 1, where signals are Gaussian with known variance. In later layers, the variance depends on the
-    weights. Source: RYH ch. 5; theory/wide-nets#criticality.
+    χ⊥ > 1, nearby inputs separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the line is exact
+    only at layer 1, where signals are Gaussian with known variance. In later layers, the variance depends on
+    the weights. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"

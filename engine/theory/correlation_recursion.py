@@ -29,7 +29,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
     of the biases. K is the covariance of the signals of a layer on both inputs. The line is the limit as the
     width n → ∞, at the start of training. χ⊥ is the factor by which a layer multiplies squared distances of
     nearby inputs (`chi-perp`). If χ⊥ < 1, the signals of all inputs merge exponentially fast with depth, c_l
-    → 1 (order). If χ⊥ > 1, they stay apart (chaos). ReLU nets are critical at C_w = 2, where 1 − c_l ≃
+    → 1 (order). If χ⊥ > 1, the signals stay apart (chaos). ReLU nets are critical at C_w = 2, where 1 − c_l ≃
     9π²/(2l²). In a tanh net at C_w = 1, the correlation stays below 1. Source: RYH ch. 5;
     theory/wide-nets#criticality.
     """

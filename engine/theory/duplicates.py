@@ -25,11 +25,12 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     With `repeat` q, every row comes 2q times in succession, q times with each sign. The first of these 2q
     examples determines the labels of the others. The bound requires neither random signs nor a random order.
     A rotation that flips an unseen row h leaves all seen rows unchanged. So the learner makes the same
-    prediction for h and −h. Their labels are y and −y, which cost at least c on average. Here c is the least
-    mean loss on a label ±1 that is a fair coin. The bound holds for the given rows, in expectation over the
-    learner's start, noise and random labels. Suppose that mini-batches are drawn in random order from T rows,
-    t of which are h or −h. After k examples, the probability that both are still unseen is at least p_h =
-    ∏_(i<t) (1 − k/(T − i)). The bound is then c times the mean of p_h over all rows h.
+    prediction for h and −h. The labels of h and −h are y and −y, so this prediction costs at least c on
+    average. Here c is the least mean loss on a label ±1 that is a fair coin. The bound holds for the given
+    rows, in expectation over the learner's start, noise and random labels. Suppose that mini-batches are
+    drawn in random order from T rows, t of which are h or −h. After k examples, the probability that h and −h
+    are still unseen is at least p_h = ∏_(i<t) (1 − k/(T − i)). The bound is then c times the mean of p_h over
+    all rows h.
 
     If examples are drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k.
     The bound is then c(1 − 1/d)^k, in expectation over the draws. If every row comes with only one sign, this

@@ -24,8 +24,8 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     second moment of the gradients is E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²). For mini-batches of B
     rows drawn with replacement, v = 1/B. For B rows drawn without replacement, v = (n − B)/(B(n − 1)). The
     line is computed from values measured along the learner's run. If mini-batches come from passes through
-    the rows, reshuffled or not, they are correlated and violate the relation. Source: Yai18;
-    theory/noise-of-sgd#steady-state.
+    the rows, reshuffled or not, the relation does not hold, because such mini-batches are correlated. Source:
+    Yai18; theory/noise-of-sgd#steady-state.
     """
 
     title: ClassVar[str] = "fluctuation-dissipation relation"
@@ -59,7 +59,8 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
             )
         if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
             return Finding(
-                False, f"the line requires one target and a net without penalty, unlike {name} here"
+                False,
+                f"the line requires one target and no penalty, and {name} has several targets or a penalty",
             )
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
 

@@ -24,11 +24,12 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     F₂-span contains all sums, modulo 2, of the indicator vectors seen. The learner must be invariant under
     rotations of single factors. For two factors, the bound equals `percolation`. A label is the product of
     one random sign per factor. Given the labels seen, the label of a tuple outside the span is ±1 with
-    probability ½ each. It costs at least c, the least mean loss on such a label. The bound is 0 once the
-    indicator vectors seen have rank Σ(d_l − 1) + 1, for factors with d_l rows. With one factor, the bound is
-    1 − k/d (WKA21 Thm 3). If all r factors have 2 rows, an instance is equivalent to r bits. The smaller the
-    group under which a learner is invariant, the fewer examples it needs. `path-rule` attains the bound for
-    square loss. Derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
+    probability ½ each. A prediction of such a label costs at least c, the least mean loss on a fair coin. The
+    bound is 0 once the indicator vectors seen have rank Σ(d_l − 1) + 1, for factors with d_l rows. With one
+    factor, the bound is 1 − k/d (WKA21 Thm 3). If all r factors have 2 rows, an instance is equivalent to r
+    bits. With more factors, the group of rotations is smaller, and the bound is 0 after fewer examples.
+    `path-rule` attains the bound for square loss. Derived here; no earlier statement is known to us. Source:
+    theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"

@@ -18,11 +18,12 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
 
     The line holds for a single input of fixed length at the start, at every width. V_l is the variance of a
     signal in layer l + 1 over draws of this layer's weights, for fixed outputs of layer l. The line is the
-    variance of V_l over random starts, divided by its squared mean. Each layer j multiplies the variance by
-    the mean of n_j independent numbers σ(g)², with g ~ N(0, 1). The variance of these numbers is 5 times
-    their squared mean for ReLU, and 2 times for linear σ. Given the last hidden layer, the output z is N(0,
-    V_L). So the line is also E z⁴/(3 (E z²)²) − 1, which measures the deviation from a Gaussian. The line
-    requires a positively homogeneous σ and no biases. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    variance of V_l over random starts, divided by the squared mean of V_l. Each layer j multiplies the
+    variance by the mean of n_j independent numbers σ(g)², with g ~ N(0, 1). The variance of these numbers is
+    5 times their squared mean for ReLU, and 2 times for linear σ. Given the last hidden layer, the output z
+    is N(0, V_L). So the line is also E z⁴/(3 (E z²)²) − 1, which measures the deviation from a Gaussian. The
+    line requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
+    theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "product over layers"

@@ -25,11 +25,11 @@ numbers.
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """v_l = C_w E σ(z)², z ~ N(0, C_b + v_{l−1}): the signals' variance V_l as the width n → ∞.
 
-    At width n, V_l is the variance of the signals of layer l + 1, over draws of the weights of layer l + 1,
-    given layer l. The limit of V_l is v_l. C_w is the variance of the weights times the number of a unit's
-    inputs, and C_b is the variance of the biases. The line is about the start of training, averaged over the
-    instances. For ReLU or linear σ, it equals E V_l at every width. The expectation over z is computed by
-    Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2; theory/wide-nets#criticality.
+    At width n, V_l is the variance of a signal in layer l + 1 over draws of this layer's weights, for fixed
+    outputs of layer l. The limit of V_l is v_l. C_w is the variance of the weights times the number of a
+    unit's inputs, and C_b is the variance of the biases. The line is about the start of training, averaged
+    over the instances. For ReLU or linear σ, the line equals E V_l at every width. The expectation over z is
+    computed by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit"

@@ -21,11 +21,12 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
     EGU is the unnormalised exponentiated gradient, and the spindly net has the weights w = u². c = 3 for the
     rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in expectation
-    over k independent examples. It bounds the mean loss of k hypotheses, learned from 0, 1, …, k − 1
+    over k independent examples. The bound is on the mean loss of k hypotheses, learned from 0, 1, …, k − 1
     examples. The bound requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the
     start, and no noise. Each learner has a separate line, with the c for the rate of this learner. The
-    relative entropy between the target and the weights is ln d at the start, and each example lowers it by at
-    least 1/c times the square loss on this example. Source: AW20 Thms 6–7; theory/hadamard#multiplicative.
+    relative entropy between the target and the weights is ln d at the start. Each example lowers this entropy
+    by at least 1/c times the square loss on the example. Source: AW20 Thms 6–7;
+    theory/hadamard#multiplicative.
     """
 
     title: ClassVar[str] = "multiplicative-update bound"

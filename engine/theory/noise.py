@@ -21,9 +21,9 @@ from engine.theory import (
 class Noise(RotationInvariant, frozen=True, tag="noise"):
     """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): lower bound on the loss for label noise σ².
 
-    The bound holds in expectation over instances and noise. It requires Gaussian instances or points of a
-    sphere, ‖w*‖ = 1 and square loss on the noisy labels. The expected loss of weights ŵ on an unseen row is
-    σ² + ‖ŵ − w*‖². For a rotation-invariant learner, w* is effectively uniform on the sphere, so the
+    The bound holds in expectation over instances and noise. The bound requires Gaussian instances or points
+    of a sphere, ‖w*‖ = 1 and square loss on the noisy labels. The expected loss of weights ŵ on an unseen row
+    is σ² + ‖ŵ − w*‖². For a rotation-invariant learner, w* is effectively uniform on the sphere, so the
     learner's error is at least that of Bayes' rule. By van Trees' inequality on the sphere, this error is at
     least (d−1)σ²/(k + (d−1)σ²), which is about dσ²/k for many examples. The other term, 1 − k/d, is the bound
     for labels without noise, as in `ri-gaussian`. The argument with a uniform w* is from NOISE25; this curve

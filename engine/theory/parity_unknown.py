@@ -16,10 +16,10 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
 
     The rank is that of k random vectors of n bits, over F₂. The target is the parity of a set of bits, drawn
     from all sets, and instances are independent random signs. If a new instance is an entrywise product of
-    instances seen (a sum over F₂), their labels determine its label. Otherwise, given the examples, its label
-    is a fair coin. So the line is a lower bound for every learner, in expectation over instances, target and
-    the learner's random choices. Elimination over F₂ attains it. Derived for this project. Source:
-    theory/parities-and-noise#one-example-or-a-mean.
+    instances seen (a sum over F₂), the labels seen determine the label of the new instance. Otherwise, given
+    the examples, this label is a fair coin. So the line is a lower bound for every learner, in expectation
+    over instances, target and the learner's random choices. Elimination over F₂ attains the bound. Derived
+    for this project. Source: theory/parities-and-noise#one-example-or-a-mean.
     """
 
     title: ClassVar[str] = "least error of any learner"

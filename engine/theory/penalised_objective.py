@@ -44,8 +44,8 @@ class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
     """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): the least objective of all nets.
 
     R(f) is the least ½ Σ_j (a_j² + w_j²) of nets that compute f. Piecewise linear functions with kinks at the
-    training points suffice, so the minimisation is a Lasso with an intercept. It is solved exactly by Lawson
-    and Hanson's least-distance programming. All training inputs must be different. Source: SESS19;
+    training points suffice, so the minimisation is a Lasso with an intercept. This Lasso is solved exactly by
+    Lawson and Hanson's least-distance programming. All training inputs must be different. Source: SESS19;
     theory/implicit-bias#relu-interpolation.
     """
 

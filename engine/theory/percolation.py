@@ -84,10 +84,10 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     bound for all learners that are invariant under rotations of single factors is derived here; no earlier
     statement is known to us. Source: theory/hadamard#factors.
 
-    Proof: the label of row u and column v is σ_u τ_v, with independent fair signs σ_u and τ_v. They are fair
-    because the rows and the columns have random signs. Suppose that row u and column v are not connected. If
-    all σ and τ in the component of u are flipped, no label seen changes, but y_uv does. So, given everything
-    seen, y_uv is ±1 with probability ½ each, and costs at least c.
+    Proof: the label of row u and column v is σ_u τ_v, with independent fair signs σ_u and τ_v. These signs
+    are fair because the rows and the columns have random signs. Suppose that row u and column v are not
+    connected. If all σ and τ in the component of u are flipped, no label seen changes, but y_uv does. So,
+    given everything seen, y_uv is ±1 with probability ½ each, and costs at least c.
     """
 
     title: ClassVar[str] = "percolation bound"

@@ -22,9 +22,9 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     """(1 − k/n)(1 − k/d): no rotation-invariant learner does better on Gaussian rows, or points of a sphere.
 
     The bound holds in expectation over the instances, for a target with ‖w*‖ = 1 and square loss. Least
-    squares attains it. The expected loss on an unseen row is at least 1 − k/d, and a share 1 − k/n of the n
-    rows is unseen. For n = d, the bound is (1 − k/d)². With label noise, it still holds, and `noise` is a
-    stronger bound. Source: WKA21 Thms 6–7.
+    squares attains the bound. The expected loss on an unseen row is at least 1 − k/d, and a share 1 − k/n of
+    the n rows is unseen. For n = d, the bound is (1 − k/d)². With label noise, the bound still holds, and
+    `noise` is a stronger bound. Source: WKA21 Thms 6–7.
 
     Proof: we use only independent rows with E xxᵀ = I and a rotation-invariant distribution. For an invariant
     learner, w* is effectively uniform on the sphere. Let v be the component of w* orthogonal to the k rows

@@ -14,10 +14,10 @@ from engine.theory import At, Floats, LineStructure, RotationInvariant, only_squ
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
 
-    The bound holds in expectation over the order of the rows and any randomness of the labels. It requires
-    square loss and one fixed feature as the target, other than the constant feature. The labels are the
-    entries of a column with as many 1 as −1, sampled without replacement. Orthogonal instances contain no
-    information about the order of these entries. Source: WKA21 Thm 5.
+    The bound holds in expectation over the order of the rows and any randomness of the labels. The bound
+    requires square loss. The target must be one fixed feature, other than the constant feature. The labels
+    are the entries of a column with as many 1 as −1, sampled without replacement. Orthogonal instances
+    contain no information about the order of these entries. Source: WKA21 Thm 5.
     """
 
     title: ClassVar[str] = "bound in random order"

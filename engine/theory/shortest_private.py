@@ -15,12 +15,13 @@ class ShortestPrivate(OfUnseen, ByVerdict, frozen=True, tag="shortest-private"):
     """The loss on unseen rows if w is the shortest fit to n₊ seen rows with label +1 and n₋ with label −1.
 
     The rows are those of the matrix `wilson`. A row with label +1 has one private entry 1, and a row with
-    label −1 has m. Private entries are 0 in all other rows. The shortest fit is w = Xᵀα. The coefficients are
-    α₊ = (4n₋ + m)/D for label +1 and α₋ = −(4n₊ + 1)/D for label −1, with D = 8n₊n₋ + 3m n₊ + 3n₋ + m. The
-    prediction for an unseen row is 3n₊α₊ + n₋α₋ if its label is +1, and n₊α₊ + 3n₋α₋ if its label is −1. Once
-    both classes have been seen, these predictions have the right signs, so no unseen row is misclassified.
-    Weights that start at 0 and stay in the span of the rows seen converge to w if they fit these rows.
-    Source: after Wilson, Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
+    label −1 has m private entries 1. Private entries are 0 in all other rows. The shortest fit is w = Xᵀα.
+    The coefficients are α₊ = (4n₋ + m)/D for label +1 and α₋ = −(4n₊ + 1)/D for label −1, with D = 8n₊n₋ + 3m
+    n₊ + 3n₋ + m. The prediction for an unseen row is 3n₊α₊ + n₋α₋ if its label is +1, and n₊α₊ + 3n₋α₋ if its
+    label is −1. Once both classes have been seen, these predictions have the right signs, so no unseen row is
+    misclassified. Weights that start at 0 and stay in the span of the rows seen converge to w if training
+    fits these rows. Source: after Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "loss of the shortest fit"
@@ -37,13 +38,14 @@ class ShortestPrivate(OfUnseen, ByVerdict, frozen=True, tag="shortest-private"):
     def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if learner.solver is not None and learner.solver.kind != "lls":
             return Finding(
-                False, f"the line requires weights that fit the seen rows, and those of {learner.name} do not"
+                False,
+                f"the line requires weights that fit the seen rows, and the weights of {learner.name} do not",
             )
         net = learner.architecture
         if learner.decay is not None or (net is not None and net.layout(experiment.d).l2_penalty):
             return Finding(
                 False,
-                f"the line requires weights that fit the seen rows, and those of {learner.name} are shrunk",
+                f"the line requires weights that fit the seen rows, and {learner.name} shrinks its weights",
             )
         return stays_in_span(learner, experiment, judged, any_start=False)
 

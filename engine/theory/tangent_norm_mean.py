@@ -17,13 +17,13 @@ from engine.theory.layer_recursion import infinite, only_at_the_start, signals_a
 class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     """E Θ(x, x) = E ŷ² Σ_l r_l: mean squared length of the gradient of a prediction ŷ, over random starts.
 
-    Θ(x, x) is the tangent kernel of an instance x with itself. It equals the squared length of the gradient
-    of ŷ. The sum is over the L + 1 layers of a net with L hidden layers. In the parametrisation `ntk`, r_l is
-    1. In `standard`, r_l is n_{l−1}/C_w for a layer with n_{l−1} inputs and weights of variance C_w/n_{l−1}.
-    The formula is exact at every width, before training. It requires a positively homogeneous activation, and
-    no biases: also biases that start at 0 add to Θ. The theory line is the average over all instances. For
-    ReLU at C_w = 2 in the parametrisation `ntk`, the formula is 2 (L + 1) ‖x‖²/d. Layer l contributes r_l E
-    ŷ² to the mean. Source: HN20; theory/regions-and-random-matrices#paths.
+    Θ(x, x) is the tangent kernel of an instance x with itself. Θ(x, x) equals the squared length of the
+    gradient of ŷ. The sum is over the L + 1 layers of a net with L hidden layers. In the parametrisation
+    `ntk`, r_l is 1. In `standard`, r_l is n_{l−1}/C_w for a layer with n_{l−1} inputs and weights of variance
+    C_w/n_{l−1}. The formula is exact at every width, before training. The formula requires a positively
+    homogeneous activation, and no biases. Even biases that start at 0 add to Θ. The theory line is the
+    average over all instances. For ReLU at C_w = 2 in the parametrisation `ntk`, the formula is 2 (L + 1)
+    ‖x‖²/d. Layer l contributes r_l E ŷ² to the mean. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of the kernel"

@@ -234,7 +234,7 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
 
 
 def _stop_list(path: Talk) -> Text:
-    about = f"{len(path.stops)} presets. For each: predict the result, run it, read the explanation."
+    about = f"{len(path.stops)} presets. For each preset: predict, run, read the explanation."
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
         text.append(f"\n{number}. {stop.preset}\n", "bold").append(f"{stop.predict}\n")

@@ -44,10 +44,9 @@ _ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
 
 FOOTNOTE = (
     f"Learner: a linear neuron that starts at 0, d = {D}, {STEPS} steps on the first k examples. "
-    f"Rate η: of {len(RATES)} rates from {RATES[0]:g} to {RATES[-1]:g}, the best among those that fit these "
-    "examples. "
-    "Bound: no rotation-invariant learner has a mean loss below 1 − k/d. “On”: the loss differs from the "
-    "bound by at most three standard errors."
+    f"Rate η: the best of {len(RATES)} rates from {RATES[0]:g} to {RATES[-1]:g} that fit these examples. "
+    "Bound: no rotation-invariant learner has a mean loss below 1 − k/d. “On” means that the "
+    "loss differs from the bound by at most three standard errors."
 )
 
 

@@ -262,7 +262,7 @@ def _divergence_phrase(curve: Curve, clock: str) -> str:
 
 def _unused_options(bounds: bool, notes: bool) -> Iterator[Text]:
     options = {
-        "--bounds lists, for each theory line, the learners that it applies to, and the reason": not bounds,
+        "--bounds lists the learners that each theory line applies to, or why it does not apply": not bounds,
         "--notes shows how the run was computed": not notes,
     }
     if any(options.values()):

@@ -58,6 +58,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         retraining: workers that train the learners again for panels.
         where: the sweep point as text; empty if there is no sweep.
         onward: function that returns sentences on what to do after this preset. It may read the talks.
+        lists_by: advice how to see long lists, such as "F lists them"; empty if the panel shows them.
     """
 
     experiment: Experiment
@@ -71,6 +72,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     where: str = ""
     views: Viewed = msgspec.field(default_factory=Viewed)
     onward: Callable[[], Sequence[str]] = tuple
+    lists_by: str = ""
 
     def look(self, measure: str, title: str = "") -> Look:
         """Return the curves of a measure up to the x `shown`, with the user's chart options."""

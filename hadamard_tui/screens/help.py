@@ -73,8 +73,8 @@ def questions() -> tuple[tuple[str, str], ...]:
             "The hue of a curve shows the kind of the learner. Dense gradient rules are blue, and exact "
             "solvers and kernels are teal. Multiplicative rules are red to orange, spindly and sparse nets "
             "magenta, coordinate-wise and sign rules yellow, spectral and second-order rules violet. All "
-            "other learners are grey-green. The lightness distinguishes learners of one kind; if there are "
-            "many, the letters do.",
+            "other learners are grey-green. The lightness distinguishes learners of one kind. If there are "
+            "many learners, only the letters distinguish them.",
         ),
         (
             "Why does one learner follow the bound while another falls below it?",
@@ -165,7 +165,7 @@ class Welcome(Framed[str | None]):
         with Vertical() as page:
             page.border_title = "hadamard-tui"
             hints = f"{key('presets')} lists presets · {key('help')} shows help"
-            page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} closes"
+            page.border_subtitle = f"{key('choose')} opens · {hints} · {key('close')} closes"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {_title_in_sentence(NEW_TITLE)}", id=NEW)

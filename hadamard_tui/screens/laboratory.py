@@ -231,6 +231,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def action_full(self) -> None:
         """Show only the open panel, or only the chart if the table is open. A second call shows all."""
         self.toggle_class(FULL)
+        self.query_one(Stage).redraw()
+        self.wake()
         self.refresh_bindings()
 
     def action_larger(self) -> None:
@@ -273,12 +275,12 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.action_runs()
         elif self.guesses is not None:
             self._stop_guessing()
+        elif self._is_drawer_open and (self.focused is None or self.query_one(SetupPane).has_focus_within):
+            self.action_setup()
         elif self.focused is not None:
             self.set_focus(None)
         elif self.has_class(FULL):
             self.action_full()
-        elif self._is_drawer_open:
-            self.action_setup()
 
     def action_jump(self) -> None:
         from hadamard_tui.screens.jump import Jump
@@ -481,6 +483,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             session.point.label,
             session.views,
             partial(_next_steps, session.preset, session.experiment),
+            "" if self.has_class(FULL) else f"{key('full')} lists them with the reasons",
         )
 
     def show_set_up(self) -> None:

@@ -57,7 +57,7 @@ def test_a_path_is_found_by_its_questions_and_shows_its_stops():
     assert "large-steps" in matching_names("does the net diverge")
     path = next(entry for heading, entries in groups() if heading == PATHS for entry in entries)
     text = preview(path).plain
-    assert "8 presets. For each: predict the result, run it, read the explanation." in text
+    assert "8 presets. For each preset: predict, run, read the explanation." in text
     assert all(stop.preset in text for stop in talks()[path.name].stops)
 
 

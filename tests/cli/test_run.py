@@ -41,7 +41,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert re.search(r"average square loss is 0.5 for GD and \S+ for EGU", " ".join(out.split()))
     assert re.search(r"✓ holds +After half the examples", out)
     assert "does not apply  " not in out
-    assert "--bounds lists, for each theory line, the learners" in out
+    assert "--bounds lists the learners that each theory line" in out
     reasons = call("run", "small.toml", "--bounds").out
     assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
     assert re.search(r"does not apply +EGU is not rotation invariant", reasons)

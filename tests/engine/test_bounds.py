@@ -793,7 +793,7 @@ BINDS_NOT = [
         "weights that fit the seen rows",
     ),
     ("shortest-private", NET, "single linear neuron"),
-    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "are shrunk"),
+    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "shrinks its weights"),
     ("shortest-private", EGU, "leave the span"),
     ("junk-flow", LLS, "gradient descent"),
     ("information-bound", LLS, "requires gradient descent"),
