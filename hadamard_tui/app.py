@@ -421,7 +421,7 @@ class HadamardApp(FailingApp):
             await self._guide.present()
 
     async def action_break_stop(self) -> None:
-        """Run the experiment with a change that breaks its theorem, so that the user sees what happens then.
+        """Run the experiment with a change that breaks its result, so that the user sees what happens then.
 
         In a tour, the current stop names the change. Otherwise, a built-in talk may name one for the preset.
         """
@@ -429,15 +429,15 @@ class HadamardApp(FailingApp):
             await self._guide.break_stop()
             return
         from hadamard_tui.editing.editable_experiment import EditableExperiment
-        from hadamard_tui.tours import Stop, break_at, broken
+        from hadamard_tui.tours import Stop, break_at, broken, change_in_words
 
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No talk has a change for this preset that makes its theorem inapplicable.")
+            self.notify("No talk shows a change that breaks the result of this set-up.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
-        self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} undoes this.")
+        self.notify(f"{change_in_words(preset, change)}. {change.text} {keyboard.key('undo')} undoes this.")
 
     def action_blank(self) -> None:
         from hadamard_tui.screens.modal import Blank

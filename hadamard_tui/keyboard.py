@@ -313,7 +313,7 @@ ACTIONS = (
         "app.break_stop",
         "B",
         "Break it",
-        "Run the preset with one change that makes its theorem inapplicable",
+        "Run the preset with one change that breaks its result",
         TALK,
     ),
     Action("app.blank", "full_stop", "Blank", "Blank the screen until a key is pressed", TALK),

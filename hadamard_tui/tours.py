@@ -1,7 +1,7 @@
 """Guided tours through presets: talks, which show a speaker's words, and paths for people who explore alone.
 
 A tour is a sequence of stops, each of which runs a preset. A stop may ask for a prediction before the run,
-and may end with a change that breaks its theorem.
+and may end with a change that breaks its result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from engine.core import files
 from engine.core.parts import BadInput
-from engine.core.texts import listed
+from engine.core.texts import cut, listed
 from engine.spec import presets, raw_values
 from hadamard_tui import NAME
 from hadamard_tui.panels import ABOUT, FORMER
@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change that makes the theorem of a stop inapplicable, and the finding of a run with this change.
+    """Change with which the result of a stop no longer holds, and the finding of a run with this change.
 
     Args:
         set: changes of fields, such as `problem.matrix.d=256`.
@@ -65,8 +65,44 @@ class Stop(NamedTuple):
     breaks: Break | None = None
 
 
+MOST_CHANGE = 120
+"""Maximum number of characters of a change in words."""
+
+
+MINOR = ("replicas", "records")
+"""Fields whose changes are left out of a change in words. They change the precision and not the result."""
+
+
+def change_in_words(preset: str, change: Break, changes: Sequence[str] = ()) -> str:
+    """Return a text such as "update of GD becomes p-norm", for a change of a preset with `changes`.
+
+    Removed values and changes of sweep axes are left out, unless there is no other change. A change of
+    pictures alone is stated as in a command line.
+    """
+    return _settings_in_words(preset, tuple(changes), change.set)
+
+
+@cache
+def _settings_in_words(preset: str, changes: tuple[str, ...], settings: tuple[str, ...]) -> str:
+    from engine.pictures.wording import quoted
+    from engine.spec.differences import differences
+
+    before, after = (presets.document(preset, (*changes, *more, "claims=[]")) for more in ((), settings))
+    changed = differences(before, after)
+    essential = [
+        change
+        for change in changed
+        if change.after != "none" and change.place not in MINOR and (change.part or not change.after)
+    ]
+    sentences = []
+    for change in essential or changed:
+        owner = f" of {quoted(change.owner)}" if change.owner else ""
+        sentences.append(f"{change.place}{owner} becomes {change.after}" if change.after else str(change))
+    return cut("; ".join(sentences) or ", ".join(settings), MOST_CHANGE)
+
+
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return a stop's preset document with a change that breaks the stop's theorem.
+    """Return a stop's preset document with a change that breaks the stop's result.
 
     The only claim of the document is the finding of the change. Raises: BadInput.
     """
@@ -145,7 +181,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
         learns: text that names further learners, which are not in the preset but also learn its target.
-        break_: change that breaks the theorem of the stop. If it is missing and `set` is empty, the stop
+        break_: change that breaks the result of the stop. If it is missing and `set` is empty, the stop
             takes the change that a built-in talk lists for the preset.
     """
 
@@ -199,7 +235,7 @@ def paths() -> Mapping[str, Talk]:
 
 
 def break_at(preset: str) -> Break | None:
-    """Return the change that breaks a preset's theorem, from the first built-in talk that lists one."""
+    """Return the change that breaks a preset's result, from the first built-in talk that lists one."""
     return next((stop.break_ for stop in _stops_at(preset) if stop.break_ is not None), None)
 
 
@@ -311,7 +347,7 @@ def _stop_of_tour(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
     """Return sentences on next steps, to follow a preset's story; none if no talk or path has the preset.
 
-    `break_key` is the app's key that breaks the theorem of the preset. If it is empty, a sentence gives a
+    `break_key` is the app's key that breaks the result of the preset. If it is empty, a sentence gives a
     command line instead.
     """
     return tuple(_closing_sentences(preset, break_key)) if preset is not None else ()
@@ -335,7 +371,7 @@ def _closing_sentences(preset: str, break_key: str) -> Iterator[str]:
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:
-        way = f"{break_key} sets {', '.join(change.set)}" if break_key else command_of_stop(preset, change)
-        yield f"Make the theorem inapplicable: {way}. {change.text}"
+        way = change_in_words(preset, change) if break_key else command_of_stop(preset, change)
+        yield f"Break it{f' with {break_key}' if break_key else ''}: {way}. {change.text}"
     if learners:
         yield f"Learners that also learn this target: {'; '.join(learners)}."

@@ -13,7 +13,7 @@ from engine.pictures import wording
 from engine.pictures.wording import x_name
 
 if TYPE_CHECKING:
-    from engine.pictures.view import View
+    from engine.pictures.view import CurveView, View
 
 
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
@@ -30,7 +30,10 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     ] = False
 
     def finding(self, view: View, outcome: Outcome) -> str:
+        """Return a sentence with the fitted slope, or with the laws of all curves that contrast with it."""
         curve = self.of(view)
+        if laws := self._contrasting_laws(view, curve):
+            return laws
         first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._fitted_law(view, outcome)}"
         places = curve.x[curve.ends.sound & self._is_usable(curve.x, curve.y)]
         other_curves = [other for other in view.curves if other.chosen and other is not curve]
@@ -44,11 +47,28 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         is_short = other_curves and wording.fits(text)
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
+    def _contrasting_laws(self, view: View, curve: CurveView) -> str:
+        """Return the scaling laws of all curves, if `curve` follows a power law and others a logarithm.
+
+        Otherwise, the text is empty.
+        """
+        fitted = {other.name: wording.fitted_law(other.x, other.y) for other in view.curves if other.chosen}
+        law = fitted.pop(curve.name, None)
+        is_contrast = (
+            law is not None
+            and law.exponent is not None
+            and any(other is not None and other.slope is not None for other in fitted.values())
+        )
+        return wording.laws_in_words(view) if is_contrast and not self.linear else ""
+
     def _fitted_law(self, view: View, outcome: Outcome) -> str:
         """Return the fitted law as a predicate, such as "goes like d^0.98"."""
         assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
         is_plural = wording.verb(view) == "are"
+        curve = self.of(view)
+        if wording.is_constant(curve.y[curve.ends.sound & self._is_usable(curve.x, curve.y)]):
+            return f"{'do' if is_plural else 'does'} not change with {x}"
         if self.linear:
             return f"{'change' if is_plural else 'changes'} by {slope} per unit of {x}"
         return f"{'go' if is_plural else 'goes'} like {x if x.isidentifier() else f'({x})'}^{slope}"

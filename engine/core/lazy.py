@@ -5,8 +5,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
@@ -42,6 +45,8 @@ else:
             os.environ.setdefault(LARGE_PAGES, "1")
             os.environ.setdefault(WAITING, "passive")
             _keep_freed_memory()
+            if "torch" not in sys.modules:
+                _load_library()
             import torch
 
             value = getattr(torch, name)
@@ -65,6 +70,24 @@ def load_torch(threads: int | None = None) -> None:
     # TF32 has 10 bits of mantissa: on a GPU, losses near 0 would consist of rounding errors.
     torch.set_float32_matmul_precision("highest")
     _freeze_present_objects()
+
+
+LIBRARY = Path("lib", "libtorch_cpu.so")
+"""Largest library of torch, in its package. It contains no code of Python."""
+
+
+def _load_library() -> None:
+    """Load LIBRARY, if this build of torch has it, so that `import torch` finds it loaded.
+
+    The import would hold the interpreter for half a second, in which the app could neither draw nor answer
+    a key. A foreign call releases the interpreter. If it fails, the import loads the library or reports why.
+    """
+    spec = find_spec("torch")
+    folders = () if spec is None else spec.submodule_search_locations or ()
+    for library in (Path(folder) / LIBRARY for folder in folders):
+        if library.is_file():
+            with suppress(AttributeError, OSError, TypeError):
+                ctypes.CDLL(None).dlopen(os.fsencode(library), os.RTLD_LAZY)
 
 
 @cache

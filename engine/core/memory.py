@@ -52,6 +52,9 @@ class Sizes(NamedTuple):
     parameters: int = 0
     """Number of weights of a net, trained or fixed."""
 
+    trained: int = 0
+    """Number of trained weights of a net."""
+
     units: int = 0
     """Number of hidden units of a net."""
 

@@ -273,6 +273,9 @@ LEAST_EXPONENT = 1 / 3
 Over a few doublings of x, a smaller power hardly differs from a logarithm.
 """
 
+ROUNDING = 1e-9
+"""Largest range of y, relative to its largest value, with which y counts as constant."""
+
 NEARLY_ONE = 0.03
 """If the exponent of a power law differs from 1 by less than this, the law is also stated as a multiple of x.
 """
@@ -299,13 +302,15 @@ def fitted_law(x: Floats, y: Floats) -> Law | None:
 
     The error is the root mean square of ŷ/y − 1. Both laws have two parameters, fitted by least squares: log
     y against log x for the power law, and y against log₂ x for the logarithmic law. A power law is returned
-    only if its exponent has at least the size LEAST_EXPONENT. The result is None if the error exceeds WORST,
-    or if there are too few points with positive x and y.
+    only if its exponent has at least the size LEAST_EXPONENT. The result is None if y is constant, if the
+    error exceeds WORST, or if there are too few points with positive x and y.
     """
     fits = np.isfinite(y) & (y > 0) & (x > 0)
     if fits.sum() < LEAST_PLACES:
         return None
     x, y = x[fits], y[fits]
+    if is_constant(y):
+        return None
     exponent, constant = np.polyfit(np.log(x), np.log(y), 1)
     share = float(np.mean(y / x))
     power = Law(float(exponent), None, _relative_error(np.exp(constant) * x**exponent, y), share)
@@ -313,6 +318,11 @@ def fitted_law(x: Floats, y: Floats) -> Law | None:
     logarithm = Law(None, float(slope), _relative_error(constant + slope * np.log2(x), y), share)
     law = power if abs(exponent) >= LEAST_EXPONENT and power.error < logarithm.error else logarithm
     return law if law.error <= WORST else None
+
+
+def is_constant(y: Floats) -> bool:
+    """Return whether all values of `y` [N] are equal up to rounding."""
+    return float(np.ptp(y)) <= ROUNDING * float(np.abs(y).max())
 
 
 def _relative_error(fitted: Floats, y: Floats) -> float:

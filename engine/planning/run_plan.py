@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -425,5 +426,6 @@ def sizes_of(learner: Learner, setup: Setup) -> Sizes:
         models=setup.protocol.extent(n).models,
         outputs=architecture.outputs,
         parameters=layout.size,
+        trained=sum(math.prod(layout.shapes[layer]) for layer in architecture.layers),
         units=layout.units,
     )

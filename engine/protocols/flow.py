@@ -173,7 +173,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     def bytes_held(self, sizes: Sizes) -> int:
         together = self.together(sizes.batch // sizes.replicas, sizes.outputs)
-        numbers = verified_numbers_held(self.accuracy, together * sizes.parameters)
+        numbers = verified_numbers_held(self.accuracy, together * sizes.trained)
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:

@@ -32,11 +32,15 @@ def headline(
     picture has no values.
 
     Args:
-        results: results of the sweep. If they are given, and the picture of `view` has no scaling law, the
+        results: results of the sweep. If they are given, no claim is judged, and a sweep axis changes no run,
+            the headline says so. If they are given, and the picture of `view` has no scaling law, the
             headline may state the law of another picture. The x-axis of the other picture must be a sweep
             axis, and the picture of `view` must have one curve per value of this axis.
     """
     outcome = headline_of(view, experiment, outcomes)
+    is_judged = outcome is not None and outcome.holds is not None
+    if results is not None and results.sweep.idle_axes and not is_judged:
+        return cut("; ".join(results.sweep.idle_axes), wording.LONGEST)
     if outcome is None:
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:

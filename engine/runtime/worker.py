@@ -24,6 +24,10 @@ State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "
 ROUND_SECONDS = 0.05
 """Maximum seconds of a round of the run, so that pause and stop take effect quickly."""
 
+SECONDS_BEFORE_TORCH = 1.0
+"""Seconds from the end of a run until its thread loads torch, if the run has not. Loading is slow, and the
+app first draws the curves."""
+
 
 @dataclass(frozen=True)
 class Changed:
@@ -151,7 +155,9 @@ class Worker:
                 self._notify(Changed("stopped"))
             else:
                 self._run_sweep()
-        if not self._stopped:  # the next view or run may need torch: load it now, in the background
+        with self._change:
+            stopped = self._change.wait_for(lambda: self._stopped, SECONDS_BEFORE_TORCH)
+        if not stopped:  # the next view or run may need torch: load it in the background
             load_torch(self._threads)
 
     def _run_sweep(self) -> None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 from engine.claims import Claim
 from engine.core.expressions import BadExpression, evaluate, names_in, values_written
@@ -119,6 +120,22 @@ class Sweep:
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
+    def idle_axes(self) -> tuple[str, ...]:
+        """Sentences about sweep axes whose values change no run, because no field depends on them."""
+        return tuple(
+            f"No field uses the axis {axis.name}: its {len(axis.grid)} values repeat the same experiment"
+            for number, axis in enumerate(self.axes)
+            if self._is_idle(number)
+        )
+
+    def _is_idle(self, number: int) -> bool:
+        groups: dict[tuple[int, ...], list[Experiment]] = defaultdict(list)
+        for point in self.points:
+            groups[point.place[:number] + point.place[number + 1 :]].append(point.experiment)
+        pairs = [pair for group in groups.values() for pair in pairwise(group)]
+        return bool(pairs) and not any(_runs_differ(*pair) for pair in pairs)
+
+    @cached_property
     def symbols(self) -> dict[str, str]:
         return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
 
@@ -133,6 +150,20 @@ class Sweep:
                 [*(learner_name for learner_name in self.order if learner_name in present), *present]
             )
         )
+
+
+def _runs_differ(experiment: Experiment, other: Experiment) -> bool:
+    """Return whether two experiments differ in more than the presence of learners.
+
+    They also differ if they have no learner in common.
+    """
+    learners = {learner.name: learner for learner in other.learners}
+    return (
+        (experiment.problem, experiment.protocol, experiment.run)
+        != (other.problem, other.protocol, other.run)
+        or any(learners.get(learner.name, learner) != learner for learner in experiment.learners)
+        or {learner.name for learner in experiment.learners}.isdisjoint(learners)
+    )
 
 
 def only(experiment: Experiment) -> Sweep:

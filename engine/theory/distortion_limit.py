@@ -22,7 +22,7 @@ class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit")
     theory/kernels-and-entropy#entropy.
     """
 
-    title: ClassVar[str] = "limit of many points"
+    title: ClassVar[str] = "many-point limit"
     formula: ClassVar[str] = "√(2 ln k/m)"
     source: ClassVar[str] = "theory/kernels-and-entropy#entropy"
 

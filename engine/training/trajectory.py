@@ -63,6 +63,10 @@ class GradientField:
             [np.full(size, speeds[layer]) for layer, size in zip(self._shapes, sizes, strict=True)]
         )
         self.start = _joined_vector(dual).copy()
+        # `velocity` copies its point into this vector, of which the layers are views. To make new tensors for
+        # each point would take a quarter more time, if the net is small.
+        self._point = self._labels.new_empty(len(self.start))
+        self._layers = self._by_layer(self._point[None])
 
     def velocity(self, place: Floats) -> Floats:
         tensors = self._tensors_at(place)
@@ -72,11 +76,7 @@ class GradientField:
 
     def weights(self, places: Floats) -> Params:
         """Convert S vectors of dual weights, [S, P], to the weights [S·N, …] of every layer."""
-        duals = torch.from_numpy(places).to(self._labels)
-        layers = zip(self._shapes.items(), self._parts, strict=True)
-        return self._mirror.primal(
-            {layer: duals[:, part].reshape(-1, *shape[1:]) for (layer, shape), part in layers}
-        )
+        return self._mirror.primal(self._by_layer(torch.from_numpy(places).to(self._labels)))
 
     def primal(self, place: Floats) -> Floats:
         """Convert dual weights [P] to the weights of all layers, as one vector [P]."""
@@ -93,8 +93,14 @@ class GradientField:
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
         return -self._speeds[:, None] * hessian
 
+    def _by_layer(self, vectors: torch.Tensor) -> Params:
+        """Cut S vectors [S, P] into the tensors [S·N, …] of every layer."""
+        layers = zip(self._shapes.items(), self._parts, strict=True)
+        return {layer: vectors[:, part].reshape(-1, *shape[1:]) for (layer, shape), part in layers}
+
     def _tensors_at(self, place: Floats) -> Params:
-        return {**self._fixed, **self.weights(place[None])}
+        self._point.copy_(torch.from_numpy(place))
+        return {**self._fixed, **self._mirror.primal(self._layers)}
 
     def _slopes_of_mean(self, predictions: torch.Tensor) -> torch.Tensor:
         return self._loss.slope(predictions, self._labels) / self._instances.n

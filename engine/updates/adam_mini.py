@@ -59,5 +59,6 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             True,
-            f"all weights of a {self.per} share one rate, and rotations preserve the norms that set it",
+            f"all weights of a {self.per} share one rate, and rotations preserve the norms that set this "
+            "rate",
         )

@@ -168,7 +168,7 @@ def share_page(
     """Run a preset and write an HTML page that shows the result: pictures, story, theorems and claims.
 
     For a guided path, the page shows the question, run and explanation of each stop, and the change that
-    breaks its theorem. The page needs no other file and no network. The exit codes are those of the command
+    breaks its result. The page needs no other file and no network. The exit codes are those of the command
     run.
     """
     from engine.core import files

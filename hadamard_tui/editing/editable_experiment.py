@@ -166,6 +166,18 @@ class EditableExperiment:
         self._accept_experiment(sweep.experiment, raw, claims)
         return self._with_unjudged(sweep)
 
+    @property
+    def idle_axes(self) -> tuple[str, ...]:
+        """Sentences about sweep axes that change no run; none if the experiment is invalid."""
+        axes = self.document["axes"]
+        parts = [self.document[part] for part in ("problem", "protocol", "run", "learners")]
+        if self.error is not None or all(axis.get("set") or _mentions(parts, axis["name"]) for axis in axes):
+            return ()  # without a look at all sweep points, because this is asked after each typed character
+        try:
+            return self.sweep().idle_axes
+        except BadInput:
+            return ()
+
     def _with_unjudged(self, sweep: Sweep) -> Sweep:
         return replace(sweep, unjudged=unjudged(sweep, self.document, self._origin_document))
 
@@ -430,6 +442,15 @@ def _document_of(preset: str | None) -> Raw | None:
         return None if preset is None else presets.document(preset)
     except BadInput:
         return None
+
+
+def _mentions(value: Any, name: str) -> bool:
+    """Return whether an expression in `value` may use a name. Conditions `where` do not count."""
+    if isinstance(value, str):
+        return re.search(rf"\b{re.escape(name)}\b", value) is not None
+    if isinstance(value, dict):
+        return any(_mentions(field, name) for key, field in value.items() if key != "where")
+    return isinstance(value, list | tuple) and any(_mentions(field, name) for field in value)
 
 
 def _as_sequence(value: Any) -> list[Any] | tuple[Any, ...]:

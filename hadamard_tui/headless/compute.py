@@ -168,6 +168,8 @@ def computed(
     """
     of_preset = read(Path(preset))[0].preset or preset if preset.endswith(SUFFIX) else preset
     sweep = presets.sweep_of(of_preset, document)
+    for words in sweep.idle_axes:
+        errors.print(f"{words}.", soft_wrap=True)
     if errors.is_terminal:
         for words in costs(sweep.experiment):
             errors.print(words, style="dim", soft_wrap=True)

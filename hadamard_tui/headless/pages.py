@@ -232,7 +232,7 @@ def _answer_paragraphs(stop: Stop, done: Done) -> Iterator[str]:
     yield f"<p>{escape(stop.line or ' '.join(experiment.story.split()))}</p>"
     if stop.breaks is not None:
         command = command_of_stop(stop.preset, stop.breaks)
-        yield f"<p>Make the theorem inapplicable: <code>{escape(command)}</code></p>"
+        yield f"<p>Break it: <code>{escape(command)}</code></p>"
         yield f"<p>{escape(stop.breaks.text)}</p>"
 
 

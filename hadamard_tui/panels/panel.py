@@ -57,7 +57,8 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         place: the value of the run's clock at the playhead, at most `shown`.
         retraining: workers that train the learners again for panels.
         where: the sweep point as text; empty if there is no sweep.
-        onward: sentences that suggest what to do after this preset.
+        onward: function that returns sentences on what to do after this preset. It may read the talks.
+        lists_by: advice how to see long lists, such as "F lists them"; empty if the panel shows them.
     """
 
     experiment: Experiment
@@ -70,7 +71,8 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     retraining: Retraining = msgspec.field(default_factory=Retraining)
     where: str = ""
     views: Viewed = msgspec.field(default_factory=Viewed)
-    onward: Sequence[str] = ()
+    onward: Callable[[], Sequence[str]] = tuple
+    lists_by: str = ""
 
     def look(self, measure: str, title: str = "") -> Look:
         """Return the curves of a measure up to the x `shown`, with the user's chart options."""

@@ -21,11 +21,12 @@ def show(context: PanelContext) -> Text:
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
+    onward = context.onward()
     return Text("\n").join(
         [
             story_text(context.experiment),
             *([theorem(context)] if of_loss else []),
-            *([Text("\n" + "\n".join(context.onward))] if context.onward else []),
+            *([Text("\n" + "\n".join(onward))] if onward else []),
         ]
     )
 

@@ -141,7 +141,7 @@ def show(context: PanelContext) -> Text:
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
     if elsewhere := [line for line in context.trace.theorems if not line.on_problem.holds]:
-        text.append("\n").append_text(_elsewhere_text(elsewhere))
+        text.append("\n").append_text(_elsewhere_text(elsewhere, context.lists_by))
     return text
 
 
@@ -175,9 +175,13 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     return text
 
 
-def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
+def _elsewhere_text(lines: Sequence[TheoryLine], lists_by: str) -> Text:
+    """Return the theory lines that do not apply to the problem, or their number and how to list them."""
     verb = "lines do" if len(lines) > 1 else "line does"
-    text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
+    words = f"{len(lines)} {verb} not apply to this set-up"
+    if lists_by:
+        return Text(f"{words}; {lists_by}.\n", "dim")
+    text = Text.assemble((words, "bold"), "\n")
     for line in lines:
         text.append(f"  {whole_name(line.statement)}: {line.on_problem.reason}\n", "dim")
     return text

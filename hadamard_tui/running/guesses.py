@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.pictures.wording import short_name
 from hadamard_tui.charts.plots.series_builder import letter_of
 from hadamard_tui.charts.plots.view_plot import GUESSED
 
@@ -97,17 +96,20 @@ def judged(guesses: Mapping[str, float | None], view: View) -> list[bool]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return a sentence with the number of right guesses, each guess and its outcome; "" without guesses."""
+    """Return a sentence with each guess, its outcome and whether it is right; "" without guesses.
+
+    An example is "Guess → result (1/2 within a factor of two): A 61 → 116 ✓, C 64 → 30 ✗."
+    """
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
-            learner_name = f"{letter_of(curve)} ({short_name(view, curve)})"
-            parts.append(f"{learner_name}: guess {in_words(guess)}, result {in_words(came_out)}")
+            sign = "✓" if is_right(guess, came_out) else "✗"
+            parts.append(f"{letter_of(curve)} {in_words(guess)} → {in_words(came_out)} {sign}")
     if not parts:
         return ""
     right = judged(guesses, view)
-    return f"Score {sum(right)}/{len(right)} within a factor of two: {'; '.join(parts)}."
+    return f"Guess → result ({sum(right)}/{len(right)} within a factor of two): {', '.join(parts)}."
 
 
 def in_words(x: float | None) -> str:

@@ -13,7 +13,7 @@ from hadamard_tui.keyboard import key
 from hadamard_tui.panels import TABLE
 from hadamard_tui.running.guesses import judged
 from hadamard_tui.terminal.timing import call_after
-from hadamard_tui.tours import REST, Tour, broken
+from hadamard_tui.tours import REST, Tour, broken, change_in_words
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.stage import TOUR, Stage
 
@@ -40,9 +40,9 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """Set-up that was last shown for the stop, with or without the change that breaks its theorem."""
+        """Set-up that was last shown for the stop, with or without the change that breaks its result."""
         self._original: Raw | None = None
-        """Set-up of the stop without the change that breaks its theorem."""
+        """Set-up of the stop without the change that breaks its result."""
         self._is_broken = False
 
     async def start(self) -> None:
@@ -70,8 +70,12 @@ class Guide:
 
     def _end_sentence(self) -> str:
         right, total = self.tour.score
+        stops = [
+            f"stop {place + 1}: {sum(guesses)}/{len(guesses)}"
+            for place, guesses in sorted(self.tour.scores.items())
+        ]
         return "This was the last stop of the tour." + (
-            f" {right} of {total} guesses were within a factor of two." if total else ""
+            f" {right} of {total} guesses were within a factor of two ({', '.join(stops)})." if total else ""
         )
 
     @property
@@ -88,9 +92,7 @@ class Guide:
 
     async def break_stop(self) -> None:
         if (change := self.tour.stop.breaks) is None:
-            self._laboratory.notify(
-                "The talk has no change for this preset that makes its theorem inapplicable."
-            )
+            self._laboratory.notify("The talk shows no change that breaks the result of this preset.")
             return
         self._is_broken = True
         document = broken(self.tour.stop, change)
@@ -106,12 +108,12 @@ class Guide:
         """Return the name and the text of the current step of a stop, for the banner.
 
         The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (after the
-        change that breaks the theorem). If the stop asks no question, the name of the explanation is "".
+        change that breaks the result). If the stop asks no question, the name of the explanation is "".
         """
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
-            words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
-            return "broken", words
+            words = f"Changed: {change_in_words(stop.preset, stop.breaks, stop.changes)}."
+            return "broken", f"{words} {stop.breaks.text}" if is_over else words
         if stop.predict and not self.tour.alone and not is_over:
             keys = f"{key('run')} runs it."
             if not drawn(experiment):
@@ -119,7 +121,7 @@ class Guide:
             return "predict", stop.predict if session is not None else f"{stop.predict} {keys}"
         words = stop.line or experiment.story
         if stop.breaks is not None:
-            words = f"{words} Key {key('break_stop')} makes the theorem inapplicable."
+            words = f"{words} Key {key('break_stop')} breaks this result by one change."
         return "why" if stop.predict else "", words
 
     def _record_score(self, session: Session) -> None:

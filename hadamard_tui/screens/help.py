@@ -165,7 +165,7 @@ class Welcome(Framed[str | None]):
         with Vertical() as page:
             page.border_title = "hadamard-tui"
             hints = f"{key('presets')} lists presets · {key('help')} shows help"
-            page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} closes"
+            page.border_subtitle = f"{key('choose')} opens · {hints} · {key('close')} closes"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {_title_in_sentence(NEW_TITLE)}", id=NEW)

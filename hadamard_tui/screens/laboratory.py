@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -230,6 +231,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def action_full(self) -> None:
         """Show only the open panel, or only the chart if the table is open. A second call shows all."""
         self.toggle_class(FULL)
+        self.query_one(Stage).redraw()
+        self.wake()
         self.refresh_bindings()
 
     def action_larger(self) -> None:
@@ -272,12 +275,12 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.action_runs()
         elif self.guesses is not None:
             self._stop_guessing()
+        elif self._is_drawer_open and (self.focused is None or self.query_one(SetupPane).has_focus_within):
+            self.action_setup()
         elif self.focused is not None:
             self.set_focus(None)
         elif self.has_class(FULL):
             self.action_full()
-        elif self._is_drawer_open:
-            self.action_setup()
 
     def action_jump(self) -> None:
         from hadamard_tui.screens.jump import Jump
@@ -464,10 +467,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
-        from hadamard_tui.tours import onward
-
-        has_story = bool(session.experiment.story)  # a changed preset has none, and other numbers
-        further = onward(session.preset, key("break_stop")) if has_story else ()
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(
             session.sweep.experiment, outcomes, session.point.results, session.left_out, session.guesses
@@ -483,7 +482,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
-            (*_advice_to_sweep(session.experiment), *further),
+            partial(_next_steps, session.preset, session.experiment),
+            "" if self.has_class(FULL) else f"{key('full')} lists them with the reasons",
         )
 
     def show_set_up(self) -> None:
@@ -573,6 +573,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             board.select(place)
 
 
-def _advice_to_sweep(experiment: Experiment) -> Iterator[str]:
+def _next_steps(preset: str | None, experiment: Experiment) -> list[str]:
+    """Return sentences on what to do after a run of an experiment that was made from a preset."""
+    from hadamard_tui.tours import onward
+
+    steps: list[str] = []
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
-        yield f"Next: {key('vary')} sweeps d over five values, and shows the scaling law in d."
+        steps.append(f"Next: {key('vary')} sweeps d over five values, and shows the scaling law in d.")
+    if experiment.story:  # a changed preset has none, and other numbers
+        steps += onward(preset, key("break_stop"))
+    return steps

@@ -95,7 +95,7 @@ class SharedStop(NamedTuple):
         outcomes: outcomes of the experiment's claims.
         predict: question that the reader answers before the run.
         line: explanation of the run; if it is empty, the page shows the preset's story.
-        breaks: command of a run that breaks the theorem, and what this run shows; None if there is none.
+        breaks: command of a run that breaks the result, and what this run shows; None if there is none.
     """
 
     preset: str
@@ -124,7 +124,7 @@ def _html_of_stop(number: int, stop: SharedStop) -> Iterator[str]:
     yield f"<p><b>Why:</b> {escape(' '.join((stop.line or experiment.story).split()))}</p>"
     if stop.breaks is not None:
         command, shown = stop.breaks
-        yield f"<p><b>Make the theorem inapplicable:</b> {escape(shown)}</p><pre>{escape(command)}</pre>"
+        yield f"<p><b>Break it:</b> {escape(shown)}</p><pre>{escape(command)}</pre>"
     holding = sum(outcome.holds is True for outcome in stop.outcomes)
     yield f'<p class="source">{holding} of {len(stop.outcomes)} claims hold. {escape(experiment.source)}</p>'
     yield f"<pre>{escape(command_line(stop.document, stop.preset, '--run'))}</pre>"

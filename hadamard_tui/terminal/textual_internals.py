@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from textual._compositor import Compositor, CompositorMap
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.app import App
@@ -114,13 +115,35 @@ class SelectiveScreen(MessagePump):
             await super()._on_message(message)
 
 
+class RepaintingCompositor(Compositor):
+    """Compositor that also repaints widgets which a lookup, and not a layout, has moved.
+
+    A lookup such as `Screen.find_widget` may build `full_map` with new styles before the next layout. This
+    layout compares its map with `full_map` to find what has moved. In Textual 8, it finds no difference then,
+    and cells between widgets keep old letters. No public method builds or compares these maps.
+    """
+
+    @property
+    def full_map(self) -> CompositorMap:
+        painted = self._full_map if self._visible_map is None else self._visible_map
+        full_map = super().full_map
+        if full_map is not painted:
+            regions = [geometry.visible_region for _, geometry in full_map.items() ^ painted.items()]
+            self._dirty_regions.update(region for region in regions if region)
+        return full_map
+
+
 class RestingScreen(Screen[None]):
-    """Screen that is repainted only where it changes while it lies below another screen.
+    """Screen that is repainted only where it changes, also while it lies below another screen.
 
     If the flag `_repaint_required` of the lower screen is set, Textual 8 repaints both screens completely at
     the next message. This repaint sets the flag again, so it would be repeated for each message. No public
     method resets the flag.
     """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._compositor = RepaintingCompositor()
 
     def _compositor_refresh(self) -> None:
         super()._compositor_refresh()

@@ -130,6 +130,8 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._stale = False
         """Whether the panels still show a previous set-up."""
         self._outdated = False
+        self._idle_axes: tuple[str, ...] = ()
+        """Sentences about sweep axes that no field uses, at the last valid edit."""
         """Whether there is a change that the pane does not show yet."""
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
@@ -387,10 +389,15 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _put_edit(self, edit: Edited) -> None:
         was_swept = self.editable.sweep_axis(edit.place) is not None
         self.editable.put(edit.place, edit.value)
+        notices: tuple[str, ...] = ()
+        if self.editable.error is None:
+            before, self._idle_axes = self._idle_axes, self.editable.idle_axes
+            notices = tuple(sentence for sentence in self._idle_axes if sentence not in before)
         if was_swept:
-            self.notify(
-                f"The sweep over this number ended. To restore it, leave the field and press {key('undo')}."
-            )
+            notices = ("The sweep over this number ended",)
+        if notices:
+            restores = f"To restore it, leave the field and press {key('undo')}."
+            self.notify(f"{'. '.join(notices)}. {restores}")
 
     def _step_number(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.

@@ -145,7 +145,7 @@ async def test_what_stands_where(app: HadamardApp):
                 assert chart.region == before  # the drawer lies over it
                 assert screen_text(app).strip()
                 assert setup.region.overlaps(before)
-                await pilot.press("escape", "escape")
+                await pilot.press("escape")
                 await until(pilot, lambda setup=setup: not setup.display)
 
 

@@ -58,7 +58,9 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
         assert context is not None
         first, *_ = context.onward
         assert first == "Next: ~ sweeps d over five values, and shows the scaling law in d."
-        assert any(words.startswith("Make the theorem inapplicable: B sets") for words in context.onward)
+        assert any(
+            words.startswith("Break it with B: update of GD becomes p-norm. With") for words in context.onward
+        )
         change = break_at("hadamard-128")
         assert change is not None
         await pilot.press("B")

@@ -379,7 +379,11 @@ def test_theory_tells_what_was_computed_by_structure():
 
 
 def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_those_that_do_not():
-    gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
+    contexts = [context_of("hadamard-128", learner=number) for number in (0, 2)]
+    brief = words(theory.show(replace(contexts[0], lists_by="F lists them")))
+    assert "junk-flow" not in brief
+    assert brief.endswith("lines do not apply to this set-up; F lists them.\n")
+    gd, egu = (words(theory.show(context)) for context in contexts)
     assert gd.index("rotation-invariant bound: 1 − k/d") < gd.index("junk-flow")
     assert "No rotation-invariant learner does better on Hadamard rows with random signs." in gd
     assert (

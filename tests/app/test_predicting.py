@@ -86,8 +86,8 @@ async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardAp
         await pilot.press("home", "enter", "enter", "enter", "enter")
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         assert session_of(app).guesses == {"GD": 15, "least squares": 0, "EGU": 8, "EGU±": 8, "spindly": 8}
-        await until(pilot, lambda: "Score" in screen_text(app))
-        assert "Score 4/5 within a factor of two: A (GD): guess 15, result 15" in screen_text(app)
+        await until(pilot, lambda: "Guess →" in screen_text(app))
+        assert "Guess → result (4/5 within a factor of two): A 15 → 15 ✓" in screen_text(app)
         marked = [series for series in chart.shown[0] if series.mark == GUESS and len(series.x)]
         assert [float(series.x[0]) for series in marked] == [15, 0, 8, 8, 8]
         await pilot.press("r")

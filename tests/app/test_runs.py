@@ -365,7 +365,7 @@ async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave
         assert "Leave" not in screen_text(app)
         await pilot.press("s")
         await until(pilot, lambda: "esc Leave" in screen_text(app) and "? Help" in screen_text(app))
-        await pilot.press("escape", "escape")
+        await pilot.press("escape")
         await until(pilot, lambda: "Leave" not in screen_text(app))
 
 

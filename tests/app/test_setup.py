@@ -433,7 +433,7 @@ async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
         await pilot.press("s")
         await pilot.pause(0.1)
         assert setup.display
-        await pilot.press("escape", "escape")
+        await pilot.press("escape")
         await pilot.pause(0.1)
         assert not setup.display
 

@@ -133,7 +133,7 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
             pilot,
             lambda: (
                 chart.shown[1] is not None
-                and chart.shown[1].y_label.endswith("minus its value in the run d = 16")
+                and chart.shown[1].y_label.endswith("minus its value in the run “d = 16”")
             ),
         )
         assert chart.shown[1] is not None

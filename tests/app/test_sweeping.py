@@ -116,6 +116,22 @@ async def test_the_field_of_a_swept_number_shows_the_sweep_and_typing_ends_it():
         await until(pilot, lambda: "swept to 64" in screen_text(app))
 
 
+@pytest.mark.set_up("filled")
+async def test_a_number_typed_over_the_name_of_an_axis_says_that_the_axis_is_idle():
+    app = HadamardApp(EditableExperiment.of("hadamard-d", ["run.device=cpu"]))
+    async with opened(app, WIDE) as pilot:
+        setup = app.laboratory.query_one(SetupPane)
+        setup.enter("problem.matrix.d")
+        await until(pilot, lambda: setup.has_focus_within)
+        await pilot.press("end", *["backspace"] * 4, "6", "4")
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 64)
+        notices = [
+            note.message for note in app._notifications if "No field uses the axis size" in note.message
+        ]
+        assert len(notices) == 1, "the second digit says nothing new"
+        assert "its 17 values repeat the same experiment" in notices[0]
+
+
 @pytest.mark.slow
 async def test_the_key_sweeps_d_runs_shows_the_law_and_is_undone():
     app = HadamardApp(small())

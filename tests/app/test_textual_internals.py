@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from textual import constants, events
 from textual.app import App, ComposeResult
+from textual.containers import Horizontal
+from textual.css.scalar import Scalar
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Button, Static
@@ -258,3 +260,43 @@ async def test_below_another_screen_each_message_would_repaint_both() -> None:
 
 async def test_below_another_screen_a_resting_screen_is_repainted_where_it_changes_alone() -> None:
     assert await repaints_below(Resting()) == 1
+
+
+class Row(Screen[None]):
+    """Two texts beside each other, with an empty cell between them."""
+
+    CSS = "Static { width: 4; margin: 0 1 0 0; }"
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield Static("aaaa", id="first")
+            yield Static("bbbb", id="second")
+
+
+class RestingRow(Row, RestingScreen):
+    """Row in a resting screen."""
+
+
+async def repainted_columns_after_a_lookup(screen: Row) -> set[int]:
+    """Narrow the first text, look a widget up before the layout, and return the columns painted then."""
+    app = App[None]()
+    async with app.run_test(size=(20, 3)) as pilot:
+        await app.push_screen(screen)
+        await pilot.pause()
+        first, compositor = screen.query_one("#first"), screen._compositor
+        first.styles._inline_styles.set_rule("width", Scalar.parse("2"))  # no repaint of its own
+        for widget in (screen, *screen.query("*")):
+            widget._clear_arrangement_cache()
+        compositor._full_map_invalidated = True
+        screen.find_widget(first)
+        compositor.reflow(screen, screen.size)
+        regions = list(compositor._dirty_regions)
+        return {column for region in regions if region.y == 0 for column in region.column_range}
+
+
+async def test_textual_repaints_nothing_that_a_lookup_has_moved() -> None:
+    assert not await repainted_columns_after_a_lookup(Row()), "Textual compares with what it painted now"
+
+
+async def test_a_resting_screen_repaints_what_a_lookup_has_moved_and_the_cells_between() -> None:
+    assert await repainted_columns_after_a_lookup(RestingRow()) >= set(range(9))

@@ -8,12 +8,10 @@ from hadamard_tui.tours import break_at, onward, stops_of
 def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
     following, change, learners = onward("hadamard-128")
     assert following.startswith("Next: hadamard-128-weights (path gradient-descent:")
-    assert change.startswith(
-        "Make the theorem inapplicable: hadamard-tui run hadamard-128 --set 'learners.GD.update="
-    )
+    assert change.startswith("Break it: hadamard-tui run hadamard-128 --set 'learners.GD.update=")
     assert learners.startswith("Learners that also learn this target: EGU")
     assert onward("hadamard-128", "B")[1].startswith(
-        "Make the theorem inapplicable: B sets learners.GD.update="
+        "Break it with B: update of GD becomes p-norm. With p-norm steps, "
     )
 
 

@@ -333,6 +333,12 @@ def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
     assert need(2000) - need(20) > 8 * 1980 * 20_000
 
 
+def test_a_flow_counts_trained_weights_for_its_matrices_and_not_the_fixed_tensors():
+    flow = {"kind": "flow", "method": "lsoda"}
+    net = {"net": gd(1, kind="quadratic", parameters=30)}  # 5580 fixed numbers, whose matrices take 19 GiB
+    assert needed(experiment(d=6, learners=net, matrix="orthogonal", protocol=flow)) < 32 << 20
+
+
 def test_fresh_models_for_every_k_count():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (

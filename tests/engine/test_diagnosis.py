@@ -157,8 +157,11 @@ def rows():
 def test_regressions_are_those_of_scikit_learn_on_standard_labels(rows, fit, make):
     train, labels, tested = rows
     mean, deviation = labels.mean(), labels.std()
-    expected = mean + deviation * make().fit(train, (labels - mean) / deviation).predict(tested)
-    np.testing.assert_allclose(fit(train, labels, tested, False, 5).predictions, expected, rtol=1e-12)
+    model = make().fit(train, (labels - mean) / deviation)
+    fitted = fit(train, labels, tested, False, 5)
+    np.testing.assert_allclose(fitted.predictions, mean + deviation * model.predict(tested), rtol=1e-12)
+    if fit is library_learners.extra_trees:
+        np.testing.assert_allclose(fitted.importances, model.feature_importances_, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +174,10 @@ def test_regressions_are_those_of_scikit_learn_on_standard_labels(rows, fit, mak
 def test_classifiers_are_those_of_scikit_learn(rows, fit, make):
     train, labels, tested = rows
     classes = np.digitize(labels, [-1, 1]).astype(float)
-    expected = make().fit(train, classes).predict(tested)
-    np.testing.assert_array_equal(fit(train, classes, tested, True, 5).predictions, expected)
+    model, fitted = make().fit(train, classes), fit(train, classes, tested, True, 5)
+    np.testing.assert_array_equal(fitted.predictions, model.predict(tested))
+    if fit is library_learners.extra_trees:
+        np.testing.assert_allclose(fitted.importances, model.feature_importances_, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("fit", "ratio"), [(library_learners.l1, 1.0), (library_learners.l2, 0.0)])

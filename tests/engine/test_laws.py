@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from engine.claims.slope import Slope
 from engine.pictures.wording import fitted_law, laws_in_words
 from engine.results.headlines import headline
 from engine.results.views import view
@@ -37,6 +38,11 @@ def test_places_without_a_positive_value_are_left_out_and_too_few_or_wild_ones_h
     assert fitted_law(np.append(X, 1024), np.append(y, np.nan)) == fitted_law(X, y)
     assert fitted_law(X[:3], y[:3]) is None
     assert fitted_law(X, np.array([1.0, 100, 1, 100, 1])) is None
+
+
+def test_a_constant_has_no_law():
+    assert fitted_law(X, np.full(len(X), 58.0)) is None
+    assert fitted_law(X, 58 + 1e-12 * np.arange(len(X))) is None
 
 
 def test_errors_of_a_few_percent_leave_the_law():
@@ -91,3 +97,36 @@ def test_the_law_names_curves_that_never_pass_the_threshold():
     law = view(sweep.experiment.pictures[0], run_sweep(sweep))
     assert laws_in_words(law).startswith("First below a tenth: GD and least squares ∝ ")
     assert laws_in_words(law).endswith("; EGU and spindly never")
+
+
+AXIS = "axes=[{name='size', symbol='d', values=[16, 32, 64, 128]}]"
+
+
+def test_a_claimed_power_is_stated_with_the_logarithms_beside_it():
+    results = run_sweep(presets.sweep_of("hadamard-d", presets.document("hadamard-d", [AXIS, "claims=[]"])))
+    law = view(results.sweep.experiment.pictures[0], results)
+    claim = Slope(text="", curve="GD", between=(0.95, 1.05))
+    assert claim.finding(law, claim.judge(law)) == laws_in_words(law)
+    assert laws_in_words(law).startswith("First below a tenth: GD ∝ d^")
+    steep = Slope(text="", curve="GD", linear=True, between=(0.8, 1.0))
+    assert " per unit of d; " in steep.finding(law, steep.judge(law))
+
+
+def test_an_axis_that_no_field_uses_is_named_in_place_of_a_law():
+    changes = [AXIS, "problem.matrix.d=64", "run.replicas=1", "claims=[]"]
+    sweep = presets.sweep_of("hadamard-d", presets.document("hadamard-d", changes))
+    sentence = "No field uses the axis size: its 4 values repeat the same experiment"
+    assert sweep.idle_axes == (sentence,)
+    results = run_sweep(sweep)
+    law = view(sweep.experiment.pictures[0], results)
+    assert headline(law, sweep.experiment, [], results) == sentence
+    claim = Slope(text="", curve="GD", between=(-0.1, 0.1))
+    finding = claim.finding(law, claim.judge(law))
+    assert finding.startswith("Examples for loss < 0.1 of GD do not change with d; at d = 128 they are 5")
+
+
+def test_an_axis_that_a_field_or_a_setting_of_the_run_uses_is_not_idle():
+    used = ["problem.matrix.d=size", "run.replicas=size", "learners.GD.update.lr=1/size"]
+    for place in used:
+        changes = [AXIS, "problem.matrix.d=64", place, "claims=[]", "pictures=[]"]
+        assert presets.sweep_of("hadamard-d", presets.document("hadamard-d", changes)).idle_axes == ()

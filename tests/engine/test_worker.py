@@ -305,6 +305,18 @@ def test_torch_is_loaded_after_a_run_that_needed_none_of_it_and_later_runs_do_no
     assert loaded == [1, 1]
 
 
+def test_a_worker_that_is_stopped_after_its_run_loads_no_torch(monkeypatch):
+    loaded = []
+    monkeypatch.setattr("engine.runtime.worker.load_torch", loaded.append)
+    monkeypatch.setattr("engine.runtime.worker.SECONDS_BEFORE_TORCH", 60.0)
+    watched = Watched(small())
+    watched.worker.start()
+    watched.until("finished")
+    watched.worker.stop()
+    assert watched.worker.join(10)
+    assert loaded == []
+
+
 def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
     monkeypatch.setattr(memory_estimate, "available", lambda device: 10)
     monkeypatch.setattr(memory_estimate, "GRANTED", 10)

@@ -42,7 +42,7 @@ def difference(look: Look) -> Plot:
         view,
         axes=replace(
             view.axes,
-            y_label=f"{view.axes.y_label} minus its value in the run {pinned.name}",
+            y_label=f"{view.axes.y_label} minus its value in the run “{pinned.name}”",
             y_log=False,
             marks=(),
         ),
@@ -52,7 +52,7 @@ def difference(look: Look) -> Plot:
     )
     options = replace(look.options, y_log=False)
     drawn = plot(replace(look, view=changed, options=options, pinned=(), ghost=None, stored=()))
-    zero = Series(f"as with {pinned.name}", np.array(drawn.axes.x_limits), np.zeros(2), theory(), "dashed")
+    zero = Series(f"as in “{pinned.name}”", np.array(drawn.axes.x_limits), np.zeros(2), theory(), "dashed")
     return drawn._replace(series=[zero, *drawn.series])
 
 
