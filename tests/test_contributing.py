@@ -115,8 +115,7 @@ def copy(tmp_path_factory):
     """Copy of the program with each example in its folder, and the names of the examples."""
     folder = tmp_path_factory.mktemp("copy")
     for package in ("engine", "hadamard_tui"):
-        # With the compiled files, which stay valid in a copy: compiling anew takes as long as the tests.
-        shutil.copytree(ROOT / package, folder / package)
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("presets", "tests"):
         (folder / name).symlink_to(ROOT / name)
     names = []
