@@ -48,18 +48,18 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _contrasting_laws(self, view: View, curve: CurveView) -> str:
-        """Return the scaling laws of all curves, if `curve` follows a power law and others a logarithm.
+        """Return the scaling laws of all curves, if `curve` alone follows a power law and others a logarithm.
 
         Otherwise, the text is empty.
         """
-        fitted = {other.name: wording.fitted_law(other.x, other.y) for other in view.curves if other.chosen}
-        law = fitted.pop(curve.name, None)
-        is_contrast = (
-            law is not None
-            and law.exponent is not None
-            and any(other is not None and other.slope is not None for other in fitted.values())
-        )
-        return wording.laws_in_words(view) if is_contrast and not self.linear else ""
+        laws = {
+            other.name: law
+            for other in view.curves
+            if other.chosen and (law := wording.fitted_law(other.x, other.y)) is not None
+        }
+        powers = [name for name, law in laws.items() if law.exponent is not None]
+        is_contrast = powers == [curve.name] and len(laws) > 1 and not self.linear
+        return wording.laws_in_words(view) if is_contrast else ""
 
     def _fitted_law(self, view: View, outcome: Outcome) -> str:
         """Return the fitted law as a predicate, such as "goes like d^0.98"."""

@@ -71,9 +71,11 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     readings = places[first]
     if how.between != "no":
         readings = _crossing_of_threshold(how.between == "log", threshold, values, places, first, axis)
-    readings = np.where(reached.any(axis), readings, np.inf)
-    unknown = ~reached.any(axis) & np.isnan(values).any(axis)
-    return np.asarray(np.where(unknown, np.nan, readings))
+    is_reached = np.take_along_axis(reached, np.expand_dims(first, axis), axis).squeeze(axis)
+    if is_reached.all():  # without a search for NaN in theory lines of a million values
+        return np.asarray(readings)
+    unknown = ~is_reached & np.isnan(values).any(axis)
+    return np.asarray(np.where(unknown, np.nan, np.where(is_reached, readings, np.inf)))
 
 
 def _place_of_extremum(how: str, values: Floats, places: Floats, axis: int) -> Floats:

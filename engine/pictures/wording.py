@@ -354,7 +354,8 @@ def laws_in_words(view: View) -> str:
             f"{_curve_names(view, powers)} ∝ {x_name(view)}^{_smallest_and_largest(powers, '.2f')}{share}"
         )
     if logarithms:
-        unit = f"{UNITS[axes.clock]}s" if axes.clock in UNITS else "more"
+        is_counted = reading.over == "record" and axes.clock in UNITS
+        unit = f"{UNITS[axes.clock]}s" if is_counted else "more"
         more = f"{_smallest_and_largest(logarithms, '.2g')} more {unit}".replace("more more", "more")
         growth = f"∝ log {x_name(view)}: {more} per doubling of {x_name(view)}"
         clauses.append(f"{_curve_names(view, logarithms)} {growth}")

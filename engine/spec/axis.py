@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Literal, TypeGuard
 
@@ -26,6 +27,14 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
 Value = int | Number | bool | Word | dict[Word, int | Number]
 AxisName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=20)]
+
+
+@lru_cache(maxsize=256)
+def _spaced_numbers(first: float, last: float, count: int, log: bool) -> tuple[float, ...]:
+    """Return the numbers of a range. They are cached, because every frame of a sweep asks for them often."""
+    spaced = np.geomspace if log else np.linspace
+    rounded = [float(f"{number:.12g}") for number in spaced(first, last, count).tolist()]  # 0.3, not 0.30…04
+    return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,10 +164,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         assert self.from_ is not None, "the range was checked"
         assert self.to is not None, "the range was checked"
         count = self.points or self._count_of_points(self.from_, self.to)
-        spaced = np.geomspace if self.log else np.linspace
-        numbers = spaced(self.from_, self.to, count).tolist()
-        rounded = [float(f"{number:.12g}") for number in numbers]  # 12 digits: 0.3, not 0.30000000000000004
-        return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
+        return _spaced_numbers(self.from_, self.to, count, self.log)
 
     def _count_of_points(self, first: float, last: float) -> int:
         if first == last:

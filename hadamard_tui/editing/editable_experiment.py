@@ -444,13 +444,13 @@ def _document_of(preset: str | None) -> Raw | None:
         return None
 
 
-def _mentions(value: Any, name: str) -> bool:
-    """Return whether an expression in `value` may use a name. Conditions `where` do not count."""
-    if isinstance(value, str):
-        return re.search(rf"\b{re.escape(name)}\b", value) is not None
-    if isinstance(value, dict):
-        return any(_mentions(field, name) for key, field in value.items() if key != "where")
-    return isinstance(value, list | tuple) and any(_mentions(field, name) for field in value)
+def _mentions(field: Any, name: str) -> bool:
+    """Return whether an expression in `field` may use a name. Conditions `where` do not count."""
+    if isinstance(field, str):
+        return re.search(rf"\b{re.escape(name)}\b", field) is not None
+    if isinstance(field, dict):
+        return any(_mentions(inner, name) for key, inner in field.items() if key != "where")
+    return isinstance(field, list | tuple) and any(_mentions(inner, name) for inner in field)
 
 
 def _as_sequence(value: Any) -> list[Any] | tuple[Any, ...]:

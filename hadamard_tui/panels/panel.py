@@ -92,16 +92,17 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The x of the line at the playhead, or None if the playhead is at the end of the shown part."""
         return self.place if self.place < self.shown else None
 
-    def marked(self, x: np.ndarray) -> int | None:
-        """Return the index of the last evaluation point at or before the playhead.
 
-        Return None if no playhead is drawn, or if the playhead is before the first evaluation point. `x`
-        holds the x of all evaluation points, in increasing order.
-        """
-        if self.playhead is None:
-            return None
-        before = int(np.searchsorted(x, self.playhead, side="right"))
-        return before - 1 if before else None
+def record_at_playhead(context: PanelContext, x: np.ndarray) -> int | None:
+    """Return the index of the last evaluation point at or before the playhead.
+
+    Return None if no playhead is drawn, or if the playhead is before the first evaluation point. `x` holds
+    the x of all evaluation points, in increasing order.
+    """
+    if context.playhead is None:
+        return None
+    before = int(np.searchsorted(x, context.playhead, side="right"))
+    return before - 1 if before else None
 
 
 class Remedy(NamedTuple):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from hadamard_tui.charts.plots import view_plot
-from hadamard_tui.panels.panel import Panel, nothing
+from hadamard_tui.panels.panel import Panel, nothing, record_at_playhead
 from hadamard_tui.panels.spectrum import lacks, no_spectrum
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def show(context: PanelContext) -> Plot | Text:
     names = {
         curve.name: f"{curve.name}: {curve.y[now]:g}"
         for curve in look.view.curves
-        if (now := context.marked(curve.x)) is not None
+        if (now := record_at_playhead(context, curve.x)) is not None
     }
     drawn = view_plot.plot(look)
     return drawn._replace(

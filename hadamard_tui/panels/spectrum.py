@@ -9,7 +9,7 @@ from rich.text import Text
 
 from hadamard_tui.charts.plots.series_builder import Plot, colour_of, others
 from hadamard_tui.charts.series import Series
-from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
+from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, record_at_playhead, recording
 
 if TYPE_CHECKING:
     from engine.results.trace import Curve
@@ -65,9 +65,9 @@ def show(context: PanelContext) -> Plot | Text:
     x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]
     tint = colour_of(context.loss.view.curve(curve.name))
     if _are_all_equal(values, rank):
-        series = [_shared_curve(x, values, rank, context.marked(spectrum.x), tint)]
+        series = [_shared_curve(x, values, rank, record_at_playhead(context, spectrum.x), tint)]
     else:
-        series = _largest_curves(x, values, rank, context.marked(spectrum.x), tint)
+        series = _largest_curves(x, values, rank, record_at_playhead(context, spectrum.x), tint)
     return plot(context, f"Spectrum of {curve.name}", SingularValues.label, series, floor=0.0)
 
 

@@ -19,7 +19,7 @@ from engine.core.streams import Streams
 from hadamard_tui.charts.plots.look import still_limits
 from hadamard_tui.charts.plots.series_builder import Plot, colour_of, others
 from hadamard_tui.charts.series import Axes, Series, are_whole, limits
-from hadamard_tui.panels.panel import Panel, nothing
+from hadamard_tui.panels.panel import Panel, nothing, record_at_playhead
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -168,7 +168,7 @@ def weight_series(context: PanelContext) -> list[Series]:
     if not marked and count_of_targets > 1:
         series_name += f" for {target}"
     of_target = _weights_named(marked, target)
-    if (record := context.marked(curve.weights_x)) is not None:
+    if (record := record_at_playhead(context, curve.weights_x)) is not None:
         now = curve.weights[record]
         of_target += _value_range(now[list(marked)])
         series_name += _value_range(now[rest])

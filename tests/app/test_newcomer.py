@@ -56,10 +56,11 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
         await finished(app, pilot)
         context, first_run = app.laboratory.context, session_of(app)
         assert context is not None
-        first, *_ = context.onward
+        first, *_ = context.onward()
         assert first == "Next: ~ sweeps d over five values, and shows the scaling law in d."
         assert any(
-            words.startswith("Break it with B: update of GD becomes p-norm. With") for words in context.onward
+            words.startswith("Break it with B: update of GD becomes p-norm. With")
+            for words in context.onward()
         )
         change = break_at("hadamard-128")
         assert change is not None
@@ -67,7 +68,7 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
         await until(pilot, lambda: session_of(app).experiment.claims[0].text == change.text)
         broken = session_of(app)
         await until(pilot, lambda: broken.over)
-        assert not any("learn" in words for words in app.laboratory.context.onward), "changed set-up"
+        assert not any("learn" in words for words in app.laboratory.context.onward()), "changed set-up"
         await pilot.press("u")
         await until(pilot, lambda: len(app.laboratory.editable.raw["learners"]) == 5)
         await until(pilot, lambda: session_of(app) is first_run)

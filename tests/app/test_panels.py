@@ -907,7 +907,7 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
     assert any("⋮ 8 more" in line for line in lines)
     assert "E spindly" in lines[1]
     assert "E spindly" not in "".join(lines_of(shown, 78))
-    assert all("1 more in a wider window" in lines_of(shown, width)[-1] for width in (76, 90))
+    assert all("1 more in a wider view" in lines_of(shown, width)[-1] for width in (76, 90))
 
 
 def test_brightness_changes_with_the_playhead(nets: PanelContext):

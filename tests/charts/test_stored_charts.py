@@ -36,7 +36,8 @@ def test_a_chart_has_its_rows_three_y_ticks_and_a_legend_of_two_rows(preset: str
 
 NUMBER = r"(?<![\w.^])-?\d[\d.]*(?:e[-+]?\d+)?(?! (?:more|per|of \d+ replicas|replicas))"
 NOT_A_PLACE = (
-    r"“[^”]*”|[<>=] [\d.e+-]+|within [\d.e+-]+|\d/\d error|by [\d.e+-]+ per unit|\^-?[\d.]+|minus N is .*"
+    r"“[^”]*”|[<>=] [\d.e+-]+|within [\d.e+-]+|\d/\d error|by [\d.e+-]+ per unit|\^-?[\d.]+|\([\d.]+ d\)"
+    r"|[\d.]+ to [\d.]+ more|minus N is .*"
 )
 """Names, thresholds, tolerances, laws and differences, which are in the legend, the labels or the claim."""
 

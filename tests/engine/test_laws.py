@@ -6,10 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engine.claims.slope import Slope
+from engine.pictures.picture import Read
 from engine.pictures.wording import fitted_law, laws_in_words
 from engine.results.headlines import headline
+from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
@@ -102,9 +105,15 @@ def test_the_law_names_curves_that_never_pass_the_threshold():
 AXIS = "axes=[{name='size', symbol='d', values=[16, 32, 64, 128]}]"
 
 
+def swept(*changes: str) -> Results:
+    """Run hadamard-d at four values of d, with changes and without claims."""
+    document = presets.document("hadamard-d", [AXIS, "run.replicas=2", "claims=[]", *changes])
+    return run_sweep(presets.sweep_of("hadamard-d", document))
+
+
 def test_a_claimed_power_is_stated_with_the_logarithms_beside_it():
-    results = run_sweep(presets.sweep_of("hadamard-d", presets.document("hadamard-d", [AXIS, "claims=[]"])))
-    law = view(results.sweep.experiment.pictures[0], results)
+    sizes = swept()
+    law = view(sizes.sweep.experiment.pictures[0], sizes)
     claim = Slope(text="", curve="GD", between=(0.95, 1.05))
     assert claim.finding(law, claim.judge(law)) == laws_in_words(law)
     assert laws_in_words(law).startswith("First below a tenth: GD ∝ d^")
@@ -112,14 +121,20 @@ def test_a_claimed_power_is_stated_with_the_logarithms_beside_it():
     assert " per unit of d; " in steep.finding(law, steep.judge(law))
 
 
+def test_what_a_reading_counts_along_an_axis_has_no_unit_of_the_clock():
+    sizes = swept()
+    law = view(sizes.sweep.experiment.pictures[0], sizes)
+    assert " more examples per doubling of d" in laws_in_words(law)
+    of_rows = replace(law.picture, read=Read(over="rows", first_below=0.1))
+    assert " more per doubling of d" in laws_in_words(replace(law, picture=of_rows))
+
+
 def test_an_axis_that_no_field_uses_is_named_in_place_of_a_law():
-    changes = [AXIS, "problem.matrix.d=64", "run.replicas=1", "claims=[]"]
-    sweep = presets.sweep_of("hadamard-d", presets.document("hadamard-d", changes))
+    sizes = swept("problem.matrix.d=64")
     sentence = "No field uses the axis size: its 4 values repeat the same experiment"
-    assert sweep.idle_axes == (sentence,)
-    results = run_sweep(sweep)
-    law = view(sweep.experiment.pictures[0], results)
-    assert headline(law, sweep.experiment, [], results) == sentence
+    assert sizes.sweep.idle_axes == (sentence,)
+    law = view(sizes.sweep.experiment.pictures[0], sizes)
+    assert headline(law, sizes.sweep.experiment, [], sizes) == sentence
     claim = Slope(text="", curve="GD", between=(-0.1, 0.1))
     finding = claim.finding(law, claim.judge(law))
     assert finding.startswith("Examples for loss < 0.1 of GD do not change with d; at d = 128 they are 5")

@@ -100,7 +100,7 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count
     _write_text(drawn, 0, 0, elided(shown.title, width), TITLE)
-    words = WORDS if not more else f"{WORDS} · {more} more in a wider window"
+    words = WORDS if not more else f"{WORDS} · {more} more in a wider view"
     _write_text(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
     net_width = width // count
     for number, net in enumerate(shown.nets[:count]):
