@@ -84,8 +84,8 @@ def _learner_names(experiment: Experiment) -> str:
 def load(name: PresetName, *changes: str) -> Preset:
     """Return a preset with changes such as `"problem.matrix.d=256"`. Raises: BadInput.
 
-    A claim of the preset is about results in one picture. The claim is not judged if a change affects these
-    results or this picture.
+    Every claim of the preset is a statement about the results in one of its pictures. If a change affects
+    these results or this picture, the claim's outcome is "not judged".
     """
     _check_texts(changes)
     document = presets.document(fspath(name), changes)
@@ -141,8 +141,7 @@ class Trace:
     """The results of a run or of a sweep: curves, theory lines and outcomes of claims.
 
     Args:
-        results: the curves and theory lines at all sweep points. During a run, points are still added to
-            them.
+        results: the curves and theory lines at all sweep points. They still grow during a run.
         document: the experiment as a preset document.
     """
 
@@ -202,7 +201,8 @@ class Trace:
     def to_json(self, by_replica: bool = False) -> str:
         """Return the whole result as the command `run --json` prints it.
 
-        `hadamard-tui run FILE.json` opens it again. Raises: BadInput if replicas have too many values.
+        With `by_replica`, curves also contain the values of every replica. `hadamard-tui run FILE.json` opens
+        the result again. Raises: BadInput if the values of replicas are more than `run --json` can print.
         """
         return encode(self.document, self.results, self.claims, by_replica).decode()
 
@@ -306,9 +306,8 @@ class Runner(Generic[T]):
         """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
         The x-axis of the first picture shows the `values`. If the preset's first measure is the loss, the
-        y-axis shows when the loss first falls below 0.1. For any other first measure, the y-axis shows the
-        last value of the measure. It also shows the last value if the protocol evaluates learners only once.
-        Raises: BadInput.
+        y-axis shows when the loss first falls below 0.1. For other measures, and for protocols that evaluate
+        learners only once, the y-axis shows the measure's last value. Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 
@@ -327,7 +326,7 @@ def judge(
     progress: Progress | None = None,
     options: Mapping[str, object] = NO_SETTINGS,
 ) -> Judgement:
-    """Return the judgement of an update rule: its symmetries, and its losses beside the Hadamard bound.
+    """Return the symmetries of an update rule, and a comparison of its losses with the Hadamard bound.
 
     The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers or a `functools.partial`
     of it, or an update rule of the engine. `options` are constructor arguments. Raises: BadInput.

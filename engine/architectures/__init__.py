@@ -73,7 +73,7 @@ class HiddenLayers(NamedTuple):
 class ArchitectureStructure(NamedTuple):
     """Properties of an architecture that theorems require, such as initial weights of 0.
 
-    If a subclass sets none of these fields, no theorem applies to its nets.
+    No theorem applies to an architecture that leaves all fields at their defaults.
     """
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
@@ -156,7 +156,7 @@ class ArchitectureStructure(NamedTuple):
 class StructureAt(NamedTuple):
     """Properties of an architecture that theorems require, and that depend on the number d of features.
 
-    If a subclass sets none of these fields, theorems that require them do not apply to its nets.
+    If an architecture leaves a field at its default, no theorem that requires the field applies.
     """
 
     linear_layers: int | None = None
@@ -250,7 +250,10 @@ class Architecture(Part, frozen=True):
 
     @property
     def outputs(self) -> int:
-        """Number of targets that one net predicts. In a batch, the targets of a net are adjacent."""
+        """Number of targets that one net predicts.
+
+        They are adjacent in the dimension B of predictions [B, n].
+        """
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
@@ -284,7 +287,7 @@ class Architecture(Part, frozen=True):
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …].
 
-        B counts outputs: a net with several outputs has several predictions for each instance.
+        B is the number of nets times the number of outputs per net.
         """
         raise NotImplementedError
 
@@ -325,11 +328,11 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """Return the inputs of each trained layer, and the derivatives with respect to the layer's outputs.
+        """Return the inputs of each trained layer, and the result of backpropagation at the layer's outputs.
 
-        The dictionary has the names of the layers' tensors as keys. The derivatives are computed by
-        backpropagation. `sent` maps the predictions ŷ [B, n] to the numbers [B, n] at which backpropagation
-        starts, such as ∂L/∂ŷ. Only architectures with the property `layered` implement this method.
+        The dictionary has the names of the layers' tensors as keys. `sent` maps the predictions ŷ [B, n] to
+        the numbers [B, n] with which backpropagation starts, such as ∂L/∂ŷ. Only architectures with the
+        property `layered` implement this method.
         """
         raise NotImplementedError
 
@@ -437,7 +440,7 @@ def _module_template(architecture: ModuleArchitecture, d: int) -> Any:
 
 
 class LayerSignals(NamedTuple):
-    """Inputs a of a layer z = W a for n examples, and derivatives with respect to its outputs z.
+    """Inputs a of a layer z = W a for n examples, and the result of backpropagation at its outputs z.
 
     The matrix W [B, o, i] is a trained tensor of B nets, with o outputs and i inputs. A vector w [B, i]
     counts as a layer with one output.
@@ -447,9 +450,9 @@ class LayerSignals(NamedTuple):
     """Inputs a, [B, i, n]."""
 
     back: torch.Tensor
-    """Derivatives at z, [B, o, n]: ∂ŷ/∂z times the numbers at which backpropagation starts.
+    """Result of backpropagation at z, [B, o, n]: ∂ŷ/∂z times the numbers with which backpropagation starts.
 
-    If it starts with ∂L/∂ŷ, they are ∂L/∂z.
+    If it starts with ∂L/∂ŷ, the result is ∂L/∂z.
     """
 
 

@@ -498,8 +498,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Params:
         """Return the gradients of the loss of a linear net, xᵀw, with respect to all its layers W_l.
 
-        w is the product of the layers, W_L … W_1, times all factors m_l. The gradient with respect to W_l is
-        (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
+        w is the product W_L … W_1 times the product c of all factors m_l. The gradient with respect to W_l is
+        (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ with G = c ∂L/∂w, [B, targets, d].
         """
         slopes = slope(self.predict(params, instances))
         right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
@@ -574,13 +574,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuted inputs only permute the initial signals of the hidden units."""
+        """Return whether every permutation of the inputs only permutes the hidden units at the start."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 class _Numbering(NamedTuple):
-    """Numbers of a net's layers, numbers of its layers with biases, and names of its trained tensors."""
+    """Numbers l of a net's layers, numbers l of its layers with biases, and names of its trained tensors."""
 
     numbers: range
     biased: range

@@ -20,14 +20,14 @@ from engine.problems.instances import Instances
 class Factorised(Architecture, frozen=True, tag="factorised"):
     """ŷ = xᵀWz on instances x zᵀ, where W = A₁ᵀ A₂ ⋯ A_L is a product of L matrices.
 
-    The matrices have `width` hidden units. `factors` gives the lengths of x (rows of W) and z (columns of W).
-    `init` selects the start, and `scale` is its size s. `gaussian`: all entries are independent N(0, s²), so
-    that separate rotations of x and of z leave the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L =
-    s [0 I]ᵀ, and all other factors are s I. Then W = 0, and for L = 2 the tangent kernel is 2s² I. This start
-    requires at least as many hidden units as the number of rows plus the number of columns of W. `identity`:
-    all factors are s I, so that W = s^L I. From a small start, gradient descent prefers matrices of low rank.
-    Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory/hadamard#factors;
-    theory/implicit-bias#matrix-completion.
+    The inner dimensions of the product are `width`, the number of hidden units. `factors` gives the lengths
+    of x (rows of W) and z (columns of W). `init` selects the start, and `scale` is its size s. `gaussian`:
+    all entries are independent N(0, s²), so that separate rotations of x and of z leave the distribution
+    unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ, and all other factors are s I. Then W = 0, and for
+    L = 2 the tangent kernel is 2s² I. This start requires at least as many hidden units as the number of rows
+    plus the number of columns of W. `identity`: all factors are s I, so that W = s^L I. From a small start,
+    gradient descent prefers matrices of low rank. Source: Gunasekar et al. 2017; Razin, Cohen 2020;
+    theory/hadamard#factors; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None

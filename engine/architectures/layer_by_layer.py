@@ -34,10 +34,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     σ(z_i)σ(z_j) over the units of the layer below. C_b and C_w are the fields `cb` and `cw`. In the first
     layer, x_iᵀx_j/d replaces the mean. The signals are √K g with g ~ N(0, I), and the tensor g_l holds all g
     of layer l. For k instances, this is exactly the distribution of the signals of a fully connected net with
-    Gaussian weights. A layer of n units stores kn numbers, instead of n² weights. If there are more than k
-    instances, successive instances form groups of k. Each group has this distribution, but all groups share
-    the g_l. Training changes the g_l, and thus differs from the training of a net's weights. Source:
-    theory/wide-nets#conventions-of-the-lectures.
+    Gaussian weights. A layer of n units stores kn numbers, instead of n² weights. If there are more than k =
+    `inputs` instances, successive instances form groups of k. The signals of each group have this
+    distribution, but all groups share the g_l. Training changes the g_l, and thus differs from the training
+    of a net's weights. Source: theory/wide-nets#conventions-of-the-lectures.
     """
 
     depth: Annotated[
@@ -121,7 +121,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             products = self._inner_products(transfer(self.activation, signals)) / signals.shape[1]
 
     def _inner_products(self, sent: torch.Tensor) -> torch.Tensor:
-        """Return inner products [B, ⌈n/k⌉, k, k] of `sent` [B, units, n] within groups of k instances."""
+        """Return the sums of `sent`_i `sent`_j over units, [B, ⌈n/k⌉, k, k], for i and j in the same group.
+
+        `sent` is [B, units, n]. A group consists of k successive instances.
+        """
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
         groups = padded.view(*sent.shape[:2], -1, self.inputs)

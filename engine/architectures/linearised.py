@@ -56,7 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions for the tensors `params`. `layers` are those of the net at its start."""
+        """Return predictions for `params`. `layers` are inputs and signals of all layers at the start."""
         start = self._tensors_at_start(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)

@@ -77,9 +77,9 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         }
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Add the feature map to the tensors `params`, and return them.
+        """Return the tensors `params` with the linear map from instances to features φ.
 
-        It is the linear map that maps orthogonal rows of length √d to their features φ.
+        The map sends each of the orthogonal rows of length √d to its features.
         """
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)

@@ -120,11 +120,11 @@ class Backend:
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return a small experiment, as a document, whose run compiles the code of `code(learner, …)`."""
+        """Return the document of a small experiment. Running it compiles the code that `learner` needs."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
-        """Draw the data in the form that the backend needs, and return a learner's training run on them."""
+        """Draw the data in the form that the backend needs, and return the run of `undrawn.learner`."""
         return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
@@ -150,8 +150,8 @@ def backend_choice(
     """Return the backend that runs a learner now, and a faster backend that must be compiled first.
 
     The faster backend comes with the code to compile. If there is no such backend, the second result is None.
-    If `run.path` names a backend, the first result is that backend. Otherwise, it is the first backend that
-    saves time (see `pays`), can run the learner, computes its measures and is compiled.
+    If `run.path` names a backend, the first result is that backend. Otherwise, the first result is the first
+    compiled backend that can run the learner with these `measures`, and for which `pays` returns True.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """

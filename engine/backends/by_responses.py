@@ -168,7 +168,7 @@ class ResponsesLearner:
 
 
 class KnownSquares:
-    """Evaluator that computes the mean square losses of all records before the first step."""
+    """Evaluator that computes all mean square losses of the pass before the first training step."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 

@@ -72,7 +72,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether this file has a step function for the learner: `Projected`, `Added` or `Multiplied`."""
+    """Return whether `Projected`, `Added` or `Multiplied` can make the learner's steps."""
     match learner.form:
         case Fitted(solver):
             orthogonal = experiment.problem.matrix.structure().is_orthogonal
@@ -132,8 +132,8 @@ class Added:
 class Multiplied:
     """Weight vectors w = a^L − b^L of a rule that multiplies the vectors a and b by factors, entry by entry.
 
-    All entries of an example x are ±1, and their signs select one of two factors for a_i, and the other one
-    for b_i.
+    All entries of an example x are ±1. The sign of x_i decides which of two factors multiplies a_i. The other
+    factor multiplies b_i.
     """
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:

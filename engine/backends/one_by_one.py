@@ -142,7 +142,7 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _copy_changed_weights(self, weights: torch.Tensor, new: slice) -> None:
-        """Copy the weights that the steps `new` have changed to `weights` [V, d]."""
+        """Update those entries of `weights` [V, d] that the steps `new` have changed."""
         places = self._index_of_rows(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]

@@ -30,8 +30,9 @@ class Structured(Backend):
 
     If the instances are orthogonal, a rotation-invariant learner trains on a scaled identity instead of them.
     An update rule that is invariant only on Hadamard data is replaced by a rotation-invariant rule that makes
-    the same steps on Hadamard data. All other learners get the rows of a Sylvester matrix. A solver can use
-    these if it reads only inner products and single rows of the instances.
+    the same steps on Hadamard data. All other learners train on the rows of a Sylvester matrix. The backend
+    refuses them if they are fitted by a solver that needs more than inner products and single rows of the
+    instances.
     """
 
     place: ClassVar[int] = 30

@@ -223,8 +223,9 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     """A claim about a number computed from two curves, or from a curve and a theory line.
 
     The number is computed at one x position, or at every x position. In the second case, the position with
-    the worst value decides the outcome. The standard error is that of paired replicas: both curves, and a
-    line computed from data, have the same data in each replica.
+    the worst value decides the outcome. The standard error is computed from subsets of the replicas. Both
+    curves, and a line computed from data, use the same subset, because a replica has the same data for all of
+    them.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
@@ -297,9 +298,10 @@ def standard_error(
 ) -> float | None:
     """Return the standard error, over replicas, of a number that is computed from curves.
 
-    `statistic` computes the number. Its argument is a function that summarises a curve over a subset of the
-    replicas. The subset is the same for all curves, because a replica has the same data for all learners.
-    Return None if the error cannot be computed, for example from a single replica.
+    `statistic(values)` computes the number, where `values(curve)` returns the y values of a curve over a
+    subset of the replicas. `statistic` is called for several subsets. In one call, the subset is the same for
+    all curves, because a replica has the same data for all learners. Return None if the error cannot be
+    computed, for example from a single replica.
     """
 
     def of(replicas: Sequence[int]) -> Floats:
@@ -372,11 +374,10 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the curve or theory line to compare with: its name, and a function for its values.
+    """Return the name of the curve or theory line to compare with, and a function f for its values.
 
-    The argument of the returned function is another function, such as `whole`. This other function computes
-    the y values of a curve or line, over all or some replicas. The returned function interpolates these y
-    values linearly at the x positions of `curve`.
+    f(take) returns the values `take(other)` of the compared curve or line, interpolated linearly at the x
+    positions of `curve`. For example, `take` = `whole` takes the values over all replicas.
     """
     try:
         line = line_of(view, name, curve.name)

@@ -129,8 +129,9 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _farthest_point(self, view: View, curve: CurveView) -> _Farthest | None:
         """Return the evaluation point at which the curve is farthest on the wrong side of its theory line.
 
-        If no point is on the wrong side, up to the tolerance, return the point farthest from the line. Return
-        None if the curve has no theory line, or no evaluation points.
+        If no point is on the wrong side by more than the tolerance, return the point with the largest
+        distance from the line, on either side. Return None if the curve has no theory line, or no evaluation
+        points.
         """
         try:
             line = line_of(view, self.kind_of_line, curve.name)
@@ -173,8 +174,8 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 def _errors_of_gap(curve: CurveView, line: LineView) -> Floats | None:
     """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line differs between replicas, curve and line are summarised over the same replicas. Otherwise, the
-    standard error is that of the curve.
+    If the line has a value for each replica, the gap is computed over the same subsets of replicas for both.
+    Otherwise, the standard error of the gap is that of the curve.
     """
     if line.of_some is None:
         return curve.stderr

@@ -86,7 +86,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors_of_gap(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap at each x, from replicas paired by their data."""
+        """Return the standard error of `curve` − `other` at each x, over the same subsets of replicas."""
 
         def gap(replicas: Sequence[int]) -> Floats:
             return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))

@@ -34,7 +34,7 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
         Curves with an x of at most `at` come first, then curves with a larger x, then curves that never stay
         below the number. The sentence is empty if the claim's curve is not in the first of these groups. It
-        is also empty if x is not the training progress, such as the number k of examples.
+        is also empty if the x-axis of the picture does not show the training progress.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]

@@ -137,7 +137,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
 
 def _nearest_simple_fraction(value: float) -> Number:
-    """Read the number as a decimal: 2.49 is 249/100."""
+    """Return the rational number that a float stands for: 249/100 for 2.49, and 1/30 for 0.1/3."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -450,7 +450,7 @@ def symbol(name: str, words: Mapping[str, str]) -> str:
 
 
 def written(expression: str, words: Mapping[str, str]) -> str:
-    """Return an expression as printed: names as by `symbol`, · for * and √ for sqrt.
+    """Return an expression as printed: `symbol` converts its names, * becomes ·, and sqrt becomes √.
 
     Raises: BadExpression.
     """

@@ -16,7 +16,7 @@ class Group(msgspec.Struct, frozen=True):
 
     A group consists either of rotations or of permutations and sign flips of the coordinates. The rotations
     are all of O(d), or they rotate each factor of x = x₁ ⊗ x₂ ⊗ … separately. The operator ≤ tests inclusion.
-    The operator & returns the largest group of this class that is known to lie in both groups.
+    The operator & returns the largest `Group` that is known to be contained in both groups.
     """
 
     factors: tuple[int, ...] | None = None

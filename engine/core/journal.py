@@ -88,7 +88,7 @@ _DECODER = msgspec.msgpack.Decoder(ext_hook=_unpacked_array)
 
 
 class Journal:
-    """Journal that this process writes. It holds a lock on its file until `close` is called."""
+    """A new journal file, open for writing. The process holds a lock on it until `close` is called."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -92,7 +92,10 @@ def _load_library() -> None:
 
 @cache
 def _keep_freed_memory() -> None:
-    """Make the C library keep up to KEPT bytes of freed memory, where it has such a setting, as glibc has."""
+    """Make the C library keep up to KEPT bytes of freed memory.
+
+    Only some libraries, such as glibc, can do so.
+    """
     trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)

@@ -110,9 +110,9 @@ Later, the distance between records with expensive measures doubles whenever the
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
     """Return whether expensive measures, such as spectra, are computed at an evaluation point.
 
-    `record` is the index of the evaluation point. All evaluation points with indices below 2^`dense` have
-    these measures. From there to twice this index, every second evaluation point has them, then every fourth,
-    and so on.
+    `record` is the index of the evaluation point. These measures are computed at all evaluation points with
+    indices below D = 2^`dense`. They are computed at every second evaluation point from index D to 2D, at
+    every fourth from 2D to 4D, and so on.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 

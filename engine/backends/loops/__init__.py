@@ -15,9 +15,9 @@ from numba.core.dispatcher import Dispatcher
 
 
 def keep(loop: Any, *sources: Path) -> None:
-    """Store the compiled versions of a loop on disk.
+    """Store the compiled versions of `loop`, a function that numba compiles, on disk.
 
-    A change of the loop's file or of `sources` makes the stored versions invalid. Nothing is stored if no
+    A change of the function's file or of `sources` makes the stored versions invalid. Nothing is stored if no
     folder is writable, or if numba is switched off.
     """
     if isinstance(loop, Dispatcher):

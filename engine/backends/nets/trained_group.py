@@ -108,9 +108,10 @@ class NetBatch(NamedTuple):
 def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
     """Make up to `limit` gradient steps on the mean square loss, for active nets from `begin` to `end` − 1.
 
-    If a net's loss before a step is at most the tolerance, this step is its last. A step is one pass over the
-    weights w. Instance j has a single entry that is not 0, so it uses only the weights w_j from input j. For
-    each instance, the pass computes the prediction and then changes w_j, which is still in the cache.
+    A net makes no further step after a step that began with a loss of at most the tolerance in
+    `nets.numbers`. A step is one pass over the weights w. Instance j has a single entry that is not 0, so it
+    uses only the weights w_j from input j. For each instance, the pass computes the prediction and then
+    changes w_j, which is still in the cache.
 
     Args:
         slopes: scratch space [h].

@@ -56,7 +56,10 @@ class CompiledPass:
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """Store the examples in the order of training. If `counts` is set, count mistakes before training."""
+        """Store the examples in the order of training.
+
+        If `counts` is set, count mistakes of the initial weights.
+        """
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         multiplicative_step = update.multiplicative_step(architecture)
@@ -164,9 +167,10 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _learn_in_threads(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all weight vectors on the examples, divided among threads.
+        """Train all weight vectors on the examples. The weight vectors are divided among threads.
 
-        `passes` is the work per weight vector: 1 is the work of training on one example.
+        `passes` is the work per weight vector, in units of the work of training on one example. It decides
+        whether several threads save time.
         """
         # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS

@@ -343,7 +343,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Train the weight vectors number `begin` to `end` − 1 on K examples, the signs [R, K, d] in int8."""
+    """Train the weight vectors `begin` to `end` − 1 on K examples with entries `signs`, int8 [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)
