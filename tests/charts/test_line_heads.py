@@ -79,7 +79,7 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
 def test_what_a_line_means_begins_as_a_sentence_unless_a_formula_does() -> None:
     assert meaning("ri-signed").startswith("No rotation-invariant learner")
     assert meaning("percolation").startswith("c times "), "C is something else"
-    assert meaning("missing-entry").startswith("max_ij")
+    assert meaning("missing-entry").startswith("Lower bound on")
 
 
 @looped("kind", list(catalogue.members("theory")))

@@ -106,7 +106,7 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
         ("evaluations", STEPS, gd(0.1), {}, "pictures[0].x", "there is no 'evaluations'"),
         ("k", STEPS, gd(0.1), {"times": "epoch"}, "pictures[0].times", "there is no 'epoch'"),
         ("k", STEPS, gd(0.1), {"at": {"epoch": 1}}, "pictures[0].at", "there is no 'epoch'"),
-        ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "axes and indices, but step is a clock"),
+        ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "step counts the progress of a run"),
         ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "so x cannot be k"),
     ],
 )
