@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import msgspec
 from msgspec.structs import replace
@@ -460,6 +461,7 @@ def use(keys: Mapping[str, str]) -> None:
     """Set the keys of actions and motions. `keys` maps the ids in the configuration file to keys."""
     global _others
     _others = keys
+    _actions_by_key.cache_clear()
 
 
 def placed(action: Action) -> Action:
@@ -487,4 +489,14 @@ def panel_key(panel: str) -> str:
 
 
 def action_of(key: str) -> Action | None:
-    return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)
+    return _actions_by_key().get(key)
+
+
+@cache
+def _actions_by_key() -> Mapping[str, Action]:
+    """Return the actions by key; the first action that has a key takes precedence.
+
+    A number field asks for the actions of a hundred keys at each key press.
+    """
+    keys = {action: _others.get(action.id, action.keys).split(",") for action in reversed(ACTIONS)}
+    return {key: action for action, of_action in keys.items() for key in of_action}

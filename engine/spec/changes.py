@@ -115,7 +115,9 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 """Keys of a document that affect the results which claims describe."""
 
 
-def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
+def unjudged(
+    sweep: Sweep, document: Raw, origin: Raw, experiment: Experiment | None = None
+) -> dict[int, str]:
     """Return why some claims of a changed document are not judged, by the index of the claim.
 
     A claim with the same text as a claim of the preset is about the runs of the preset. Such a claim is
@@ -126,6 +128,7 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     Args:
         sweep: the sweep of `document`.
         origin: the preset from which `document` was made, with its defaults.
+        experiment: the first experiment of `origin`; None to read it from `origin`.
     """
     if all(document.get(part) == origin.get(part) for part in PARTS):
         return {}
@@ -137,7 +140,7 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     }
     if not places:
         return {}
-    now, before = sweep.experiment, documents.first(origin)
+    now, before = sweep.experiment, experiment or documents.first(origin)
     if _computed_parts(now) != _computed_parts(before):  # fast, because it does not build all sweep points
         return dict.fromkeys(places, SET_UP)
     try:

@@ -179,7 +179,8 @@ class EditableExperiment:
             return ()
 
     def _with_unjudged(self, sweep: Sweep) -> Sweep:
-        return replace(sweep, unjudged=unjudged(sweep, self.document, self._origin_document))
+        reasons = unjudged(sweep, self.document, self._origin_document, self._origin)
+        return replace(sweep, unjudged=reasons)
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
