@@ -116,7 +116,7 @@ def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
         _check_texts(changes)
         if changes:
             raise BadInput(
-                str(changes[0]), "changes need the name of a preset, not a preset that is already loaded"
+                str(changes[0]), "changes require the name of a preset; pass the name, not a loaded preset"
             )
         return setup if isinstance(setup, Preset) else Preset(as_document(setup), only(setup))
     return load(setup, *changes)
@@ -129,9 +129,7 @@ def along(setup: Preset | PresetName, place: str, values: Sequence[float | str])
     """
     preset = as_preset(setup)
     if preset.document["axes"]:
-        raise BadInput(
-            place, "the preset already has a sweep axis; run it as it is, or take a preset without sweep axes"
-        )
+        raise BadInput(place, "the preset already has a sweep axis; take a preset without sweep axes")
     axis: Raw = {"name": changes.AXIS, "symbol": place.rpartition(".")[2], "set": place}
     numbers = [setting for setting in values if not isinstance(setting, str)]
     axis |= {"values": list(values), "log": len(numbers) == len(values) and min(numbers, default=0) > 0}

@@ -434,7 +434,7 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No talk shows a change that makes the theorem of this set-up inapplicable.")
+            self.notify("No talk has a change for this preset that makes its theorem inapplicable.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} undoes this.")

@@ -389,7 +389,9 @@ class ModuleArchitecture(Architecture, frozen=True):
             reason = reason_of(error)
             return Layout({}, refusal=f"its module fails for {d} features: {type(error).__name__}: {reason}")
         if outputs not in ((3,), (3, 1)):
-            fault = f"its module returns {list(outputs)} for 3 instances; it must return [3] or [3, 1]"
+            fault = (
+                f"its module returns shape {list(outputs)} for 3 instances; the shape must be [3] or [3, 1]"
+            )
             return Layout({}, refusal=fault)
         shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
         return Layout(shapes, units=sum(shape[0] for shape in shapes.values() if len(shape) > 1))

@@ -19,11 +19,10 @@ from engine.problems.instances import Instances
 class Conv(Architecture, frozen=True, tag="conv"):
     """A linear circular convolutional net with full-width filters w_l: ŷ = xᵀβ with β = w_1 ⊛ … ⊛ w_L.
 
-    Because (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, each Fourier coefficient of β is the product of the
-    corresponding coefficients of the w_l. So each Fourier coefficient of β is a product of L separate
-    weights, as in the architecture `spindly`. Gradient descent on a loss with an exponential tail prefers a
-    small ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, with s = `scale`. With
-    `init` = identity, every w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source:
+    Here (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}. Each Fourier coefficient of β is the product of the corresponding
+    coefficients of the w_l. Gradient descent on a loss with an exponential tail prefers a small
+    ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, with s = `scale`. With `init`
+    = identity, every w_l starts at (s, 0, …, 0), and a convolution with w_l multiplies by s. Source:
     Gunasekar, Lee, Soudry, Srebro 2018; theory/conventions#architectures.
     """
 

@@ -70,45 +70,44 @@ class Dense(Architecture, frozen=True, tag="dense"):
     The size of the initial weights is s = √C_w. Set either `scale` = s or `cw` = C_w, where C_w is one
     number, or one number for each layer including the output. `init` selects the distribution of the initial
     weights. `gaussian`: every weight of layer l is N(0, C_w/fan-in). `zero`: like `gaussian`, but the first
-    layer starts at 0. `orthogonal`, as in the paper on the update rule `agd`: every layer is s
-    √(fan-out/fan-in) times a uniformly random semi-orthogonal matrix. `identity`: every matrix of a hidden
-    layer is s·I, and every output weight is s. `diagonal`: every matrix of a hidden layer is diagonal with
-    N(0, s²) entries, and the output weights are Gaussian. The starts `identity` and `diagonal` are not
-    rotation invariant, but all other starts are. With `output_signs`, each output weight starts at ±s/√fan-in
-    with a random sign (not for `identity`). With `balanced_signs`, half of these signs are positive, rounded
-    up.
+    layer starts at 0. `orthogonal`: every layer is s √(fan-out/fan-in) times a uniformly random
+    semi-orthogonal matrix (Bernstein et al. 2023). `identity`: every matrix of a hidden layer is s·I, and
+    every output weight is s. `diagonal`: every matrix of a hidden layer is diagonal with N(0, s²) entries,
+    and the output weights are Gaussian. The starts `identity` and `diagonal` are not rotation invariant, but
+    all other starts are. With `output_signs`, each output weight starts at ±s/√fan-in with a random sign (not
+    for `identity`). With `balanced_signs`, half of these signs are positive, rounded up.
 
     With `biases`, or C_b = `cb` > 0, layers have trained biases b_l, which start as N(0, C_b). C_b is one
-    number, or one number for each layer. A bias is the weight of an input that is always 1, so rotations of
-    the instances do not change it. With `alternating_biases`, the sizes of biases are uniform on [0,
-    √(3C_b)], and their signs alternate from unit to unit, starting with +. `output_bias = false` removes the
-    bias of the output.
+    number, or one number for each layer. Rotations of the instances do not change biases. With
+    `alternating_biases`, the sizes of biases are uniform on [0, √(3C_b)], and their signs alternate from unit
+    to unit, starting with +. `output_bias = false` removes the bias of the output.
 
     With `outputs = "m"`, one net predicts all m targets: the targets share the hidden layers, and each target
     has separate weights in the last layer. Training uses the sum of the outputs' losses, and measures use the
-    mean of these losses. Cross-entropy is a single loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the
-    training loss, where θ are all trained parameters, including biases. Gradients and Hessians include the
-    penalty, but measured losses do not.
+    mean of these losses. Cross-entropy has no such parts: it is one loss of all outputs together.
+    `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, where θ are all trained parameters, including biases.
+    Gradients and Hessians include the penalty, but measured losses do not.
 
     With a `parametrisation`, layer l of n_l units multiplies its inputs by m_l W_l, and W_l has the rate r_l
     η under plain gradient descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}) and r = 1, and the
     trained numbers start as N(0, 1) (Jacot, Gabriel, Hongler 2018). `mean-field` is for one hidden layer of n
-    units. The first layer has m = 1. The output layer has m = 1/n, and its weights start as N(0, C_w). All
-    tensors have r = n, except the bias of the output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the
-    weights of the output layer start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1} for other
-    hidden layers, and 1/n_L for the output layer. For biases, r is n_l in hidden layers, and 1 at the output
-    (Yang, Hu 2021). For one hidden layer, `mup` is equivalent to `mean-field`. For every `init`, the initial
-    product m_l W_l is the same as with `standard`, with one exception. In the output layer of `mean-field`
-    and `mup`, the product is 1/√n_L times that of `standard`. Source: WKA21 Thm 2; Bernstein et al. 2023;
-    theory/conventions#architectures, theory/symmetry#rotation-invariance, theory/automatic-descent#majoriser;
-    theory/wide-nets#conventions-of-the-lectures, theory/wide-nets#criticality, theory/wide-nets#mean-field.
+    units. The first layer has m = 1. The output layer has m = 1/n, and its weights start as N(0, C_w). The
+    bias of the output has r = 1, and all other tensors have r = n (Mei, Montanari, Nguyen 2018). `mup`: m =
+    1, and the weights of the output layer start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1}
+    for other hidden layers, and 1/n_L for the output layer. For biases, r is n_l in hidden layers, and 1 at
+    the output (Yang, Hu 2021). For one hidden layer, `mup` is equivalent to `mean-field`. For every `init`,
+    the initial product m_l W_l is the same as with `standard`, with one exception. In the output layer of
+    `mean-field` and `mup`, the product is 1/√n_L times that of `standard`. Source: WKA21 Thm 2; Bernstein et
+    al. 2023; theory/conventions#architectures, theory/symmetry#rotation-invariance,
+    theory/automatic-descent#majoriser; theory/wide-nets#conventions-of-the-lectures,
+    theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
 
     widths: Annotated[
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
         Meta(
             title="widths",
-            description="units of each hidden layer; none: `depth` layers of `width`, else 1 layer of 128",
+            description="units of each hidden layer; none: set by `depth` and `width`, or 1 layer of 128",
         ),
     ] = None
     depth: Annotated[

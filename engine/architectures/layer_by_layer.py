@@ -36,7 +36,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     of layer l. For k instances, this is exactly the distribution of the signals of a fully connected net with
     Gaussian weights. A layer of n units stores kn numbers, instead of n² weights. If there are more than k
     instances, successive instances form groups of k. Each group has this distribution, but all groups share
-    the g_l. Training changes the g_l, which are not the weights of a net. Source:
+    the g_l. Training changes the g_l, and thus differs from the training of a net's weights. Source:
     theory/wide-nets#conventions-of-the-lectures.
     """
 

@@ -21,10 +21,10 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     """A dense net, linearised at its start θ₀: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀).
 
     The net starts like the dense net with the same fields, and keeps the initial tangent kernel during
-    training. Consider gradient descent with rate η on square loss, and a left singular vector of the Jacobian
-    with singular value λ. At every step, the component of the residual along this vector is multiplied by 1 −
-    2ηλ²/n. If the dense net trains differently, the reason is that its features change. Source: Jacot,
-    Gabriel, Hongler 2018; theory/parities-and-noise#fitting-anything,
+    training. Consider gradient descent with rate η on the mean square loss of n rows, and a left singular
+    vector of the Jacobian with singular value λ. At every step, the component of the residual along this
+    vector is multiplied by 1 − 2ηλ²/n. If the dense net trains differently, the reason is that its features
+    change. Source: Jacot, Gabriel, Hongler 2018; theory/parities-and-noise#fitting-anything,
     theory/parities-and-noise#nuisance-space.
     """
 

@@ -29,9 +29,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
 
     `of = "features"` standardises each feature by its mean and its standard deviation over all rows of the
     problem. A constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the
-    entries of each instance by their mean and standard deviation. The normalisation is part of the learner,
-    so it is computed from the instances that the learner receives. Both kinds of normalisation treat the
-    coordinate axes differently from other directions. Source: theory/symmetry#habits.
+    entries of each instance by their mean and standard deviation. The normalisation is part of the learner:
+    if the instances are rotated, it is computed from the rotated instances. Both kinds of normalisation treat
+    the coordinate axes differently from other directions. Source: theory/symmetry#habits.
     """
 
     of: Annotated[
@@ -117,7 +117,11 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     def invariance(self, d: int) -> Verdict:
         start = super().invariance(d)
         if self.of == "features":
-            reason, group = "each feature is standardised by itself", SIGNED_PERMUTATIONS
+            reason, group = (
+                "each feature is standardised by itself, and a rotation mixes features",
+                SIGNED_PERMUTATIONS,
+            )
         else:
-            reason, group = "the entries of an instance are standardised among themselves", PERMUTATIONS
-        return Verdict(False, f"{reason}, which depends on the axes", group & start.group)
+            reason = "each instance is standardised by the mean of its entries, which a rotation changes"
+            group = PERMUTATIONS
+        return Verdict(False, reason, group & start.group)

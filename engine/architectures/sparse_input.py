@@ -100,7 +100,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     def invariance(self, d: int) -> Verdict:
         if self._is_full(d):
             return Verdict(
-                True, "every unit sees all inputs and the Gaussian start of its weights favours no direction"
+                True, "every unit sees all inputs, and the Gaussian start of its weights favours no direction"
             )
         few = "one" if self.connectivity == 1 else str(self.connectivity)
         return Verdict(

@@ -25,7 +25,7 @@ Shape = Annotated[
     Meta(
         max_length=MOST_SHAPE,
         title="shape θ",
-        description="factor of the starting values of u and v for each feature; further features: 1",
+        description="factors of the starting values of u and v, one per feature; features beyond the list: 1",
         extra=SELDOM,
     ),
 ]

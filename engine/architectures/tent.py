@@ -22,11 +22,11 @@ TENT = (
 
 
 class Tent(Architecture, frozen=True, tag="tent"):
-    """A net that starts as f ∘ … ∘ f (L times) of an instance's first entry, for the tent map f on [0, 1].
+    """A net that starts as the tent map f on [0, 1], applied L times to the first entry of an instance.
 
-    The tent map is f(x) = σ(2σ(x) − 4σ(x − ½)) with σ = relu. On [0, 1], it rises from 0 to 1 and falls back
-    to 0. So its L-fold composition has 2^L linear pieces on [0, 1], and 2^L + 2 on ℝ. The net has 3L units in
-    2L hidden layers, and its output starts as a copy of the last unit. All weights and biases are trained.
+    The tent map is f(x) = σ(2σ(x) − 4σ(x − ½)) with σ = relu. On [0, 1], the map rises from 0 to 1 and falls
+    back to 0. So f ∘ … ∘ f (L times) has 2^L linear pieces on [0, 1], and 2^L + 2 on ℝ. The net has 3L units
+    in 2L hidden layers, and its output starts as a copy of the last unit. All weights and biases are trained.
     Source: Telgarsky 2016; theory/regions-and-random-matrices#regions.
     """
 

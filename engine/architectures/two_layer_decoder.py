@@ -30,16 +30,16 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     the unit vectors of ℝ^h. For row 0, Lψ = e_0 and m = μe_0. For row 1, Lψ = √½(√(1−ε²) e_1 + ε e_0) and m =
     √½ e_1. For each row t from 2 to d/2, Lψ = e_t and m = μe_t.
 
-    Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate ½ over these rows. Then (v_ψ)_t ≈ L
-    y_t and (v_m)_t ≈ μ (c_t y_t + κ y_t y_0 y_1), with κ = ε/√2 and a number c_t that does not depend on
-    labels. For each t from 2 to d/2, row t + d/2 − 1 is not among these rows, so it is never seen. The
-    features φ of row t + d/2 − 1 combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1, which is the
-    label of this row. So φ is constructed from the table that says which row is the product of which other
-    rows. The largest entries of φ exceed √2/(με).
+    Rows 0 to d/2 are the training rows. Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate
+    ½ over these rows. Then (v_ψ)_t ≈ L y_t and (v_m)_t ≈ μ (c_t y_t + κ y_t y_0 y_1), with κ = ε/√2 and a
+    number c_t that does not depend on labels. For each t from 2 to d/2, row t + d/2 − 1 is not a training
+    row. The prediction vᵀφ for this row combines (v_ψ)_t and (v_m)_t into y_t y_0 y_1, which is the label of
+    this row. The construction of φ thus uses the fact that row t + d/2 − 1 is the entrywise product of rows
+    t, 0 and 1. The largest entries of φ exceed √2/(με).
 
-    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this
-    loss is below 1 − (k+1)/d, which was conjectured to be a lower bound for any start and any φ. Derived
-    here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
+    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). It was conjectured
+    that 1 − (k+1)/d is a lower bound for any start and any φ. For k ≥ 4, the loss of this net is below this
+    bound. Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
     """
 
     eps: Annotated[

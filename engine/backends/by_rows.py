@@ -66,7 +66,7 @@ class ByRows(Backend):
             or not net.structure().starts_at_zero
             or not along
         ):
-            return "the learner's steps are not known to be multiples of single examples"
+            return "this backend requires a start at 0, and steps that add multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

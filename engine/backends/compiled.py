@@ -46,9 +46,7 @@ class Compiled(Backend):
     """
 
     place: ClassVar[int] = 10
-    words: ClassVar[str] = (
-        "computed by a compiled loop over the weights, because the entries of the rows are ±1"
-    )
+    words: ClassVar[str] = "computed by a compiled loop that multiplies every weight by one of two factors"
     needs: ClassVar[Needs] = Needs(predictions=False, new_tensors=False)
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:

@@ -42,7 +42,7 @@ class OneByOne(Backend):
         if learner.architecture is None or learner.update is None:
             return "this backend requires an architecture and an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
-            return "the learner's steps are not known to be multiples of single examples"
+            return "this backend requires a rule whose steps add multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

@@ -79,13 +79,13 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     """
     matrix = experiment.problem.matrix
     if learner.solver is not None:
-        return "a solver needs the instances, so a scaled identity cannot replace them"
+        return "this backend replaces the instances by a multiple of the identity, but a solver needs them"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "the learner's features need the instances, so a scaled identity cannot replace them"
+        return "the instances become a multiple of the identity here, but the learner's features need them"
     if not matrix.structure().is_orthogonal:
         return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:
-        return "the learner is not rotation invariant, so a scaled identity cannot replace the instances"
+        return "this backend rotates the instances, but the learner is not rotation invariant"
     return None
 
 

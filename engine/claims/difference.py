@@ -10,8 +10,9 @@ from engine.claims import ComparingTwo, Floats
 class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
     """A curve minus a second curve, or minus a theory line, at one x position or at every x position.
 
-    Its standard error is that of paired differences: in each replica, both curves have the same data, and so
-    does a line that is computed from data. The message reports the worst position.
+    Its standard error is that of paired differences: in each replica, both curves have the same data. A
+    theory line that is computed from data also uses the data of each replica. The message reports the worst
+    position.
     """
 
     example: ClassVar[str] = '{kind = "difference", curve = "GD", to = "percolation", above = 0}'

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     """A heat map is below `at_value` where a theory line is below its level, and above `at_value` elsewhere.
 
-    The theory line has a value in each cell. Its level is the value at which the picture draws its contour.
+    The theory line has a value in each cell. The level is the value of the line on the contour that the
+    picture draws.
 
-    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below its level. At
-    least the share `share` of the cells must satisfy the claim. Cells in which the line equals its level do
-    not count. A cell without a value does not satisfy the claim.
+    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below its level.
+    `share` is the least share of the cells that must satisfy the claim. Cells in which the line equals its
+    level do not count. A cell without a value does not satisfy the claim.
     """
 
     example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
-    """Of all ratios of neighbouring values of a curve, the largest is the one just after the x position `at`.
+    """The largest gap of a curve is between the x position `at` and the next one.
 
-    This must hold in at least a share of the replicas. In a spectrum whose small values are noise, `at` is
-    the number of values that are not noise.
+    A gap is the ratio of two neighbouring values. The claim must hold in at least a share of the replicas. In
+    a spectrum whose small values are noise, `at` is the number of values that are not noise.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'

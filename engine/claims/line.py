@@ -44,8 +44,8 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """A curve either never falls below a theory line, or never rises above it, or follows it.
 
     The claim is about every x position at which the curve has a value. Without `within`, only rounding errors
-    are allowed. Positions after the first divergence of a replica do not count, because the means there cover
-    the other replicas only.
+    are allowed. Once a replica has diverged, later positions do not count, because the curve is then the mean
+    over the other replicas only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'

@@ -28,7 +28,10 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "below")
 
     below: Annotated[
-        Name, Meta(title="below", description="name of the second learner; `curve` must be below its curve")
+        Name,
+        Meta(
+            title="below", description="name of the second learner, whose curve must be above that of `curve`"
+        ),
     ]
     at: MaybePlace = None
     standard_errors: Annotated[

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     """Exponent of the power law through a curve: the least-squares slope of log y against log x.
 
-    The fit uses all x positions at which every replica has a finite value. For the logarithms, x and y must
-    also be positive. With `linear`, the claim is about the slope of y against x.
+    The fit uses all x positions at which every replica has a finite value. For the logarithms, positions with
+    x ≤ 0 or y ≤ 0 are left out. With `linear`, the claim is about the slope of y against x.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'

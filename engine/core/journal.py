@@ -214,7 +214,7 @@ def check_format(path: Path, line: bytes) -> int:
         number = line.removeprefix(FIRST_LINE).strip()
         if line.startswith(FIRST_LINE) and number.isdigit() and int(number) > FORMAT:
             fault = f"a newer version of the program wrote this file (format {int(number)})"
-            raise BadInput(str(path), f"{fault}; this version reads format {FORMAT}")
+            raise BadInput(str(path), f"{fault}; this version reads format {FORMAT}, so update the program")
         raise BadInput(str(path), "this file is not a run of this program")
     return len(MAGIC)
 

@@ -34,10 +34,11 @@ def headline(diagnosis: Diagnosis) -> str:
         if not against:
             return f"{sentence}."
         first, second = _titles_of_pair(against[0])
-        return f"{sentence}, but {second} is ahead of {first}."
+        return f"{sentence}, but {second} has a lower loss than {first}."
     if "invariance pays" in words.values():
         return (
-            f"{at.capitalize()}, an axis-aligned bias raises the loss: a rotation-invariant learner is ahead."
+            f"{at.capitalize()}, an axis-aligned bias raises the loss: a rotation-invariant learner has a "
+            "lower loss."
         )
     return f"The data do not decide whether an axis-aligned bias lowers the loss {at}."
 
@@ -217,7 +218,8 @@ def _sentence_about_span(diagnosis: Diagnosis) -> str:
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (
-        f"Suppose that each of the {len(bound) - 1} features in turn is the label. Linear learners that "
-        f"start at 0, such as GD, then have a mean loss of at least {bound[k]:.2f} times the variance after "
-        f"{counted(k, 'example')}. The singular values of the features give this bound."
+        f"Suppose that each of the {len(bound) - 1} features in turn is the label. After "
+        f"{counted(k, 'example')}, linear learners that start at 0, such as GD, then have a mean loss of at "
+        f"least {bound[k]:.2f} times the label's variance. The singular values of the features give this "
+        "bound."
     )

@@ -61,7 +61,7 @@ def _labels_and_classes(column: Any, kind: str | None) -> tuple[Any, tuple[str, 
 
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if kind == "numbers" and not is_numeric:
-        raise BadInput("--as numbers", "the labels are words")
+        raise BadInput("--as numbers", "the labels are words; take --as classes")
     are_few = column.nunique() <= FEW_CLASSES and (not is_numeric or bool((column % 1 == 0).all()))
     if kind == "classes" or (kind is None and (are_few or not is_numeric)):
         codes, names = pd.factorize(column, sort=True)

@@ -59,7 +59,9 @@ def read_table(
         if label is not None:
             raise BadInput("--label", f"{source} has its own labels; leave --label out")
         if omitted or settings not in (None, TableSettings()):
-            raise BadInput(source, "settings for reading a file do not apply to a data set of scikit-learn")
+            raise BadInput(
+                source, "this data set of scikit-learn is no file; leave out the options for reading a file"
+            )
         return _bundled_table(source, kind)
     return _table_of_file(source, label, kind, settings or TableSettings(), omitted)
 
@@ -123,9 +125,9 @@ def _request_without_omitted(
     positions = [first.position(column) for column in omitted]
     for column, position in zip(omitted, positions, strict=True):
         if position is None:
-            raise BadInput("--leave-out", f"there is no column {column!r}")
+            raise BadInput("--leave-out", f"there is no column {column!r}; name columns of the file")
         if position == place:
-            raise BadInput("--leave-out", f"column {column!r} is the label")
+            raise BadInput("--leave-out", f"column {column!r} is the label; name only features")
     columns = first.columns_without(
         [position for position in positions if position is not None], place, settings
     )
@@ -150,7 +152,7 @@ def _table_of_numbers(path: str, table: Table, label: int | str | None, kind: Ki
     if kind == "numbers":
         if table.labels.are_words:
             words = "" if classes is None else listed(classes.names)
-            raise BadInput("--as numbers", f"the labels are words: {words}")
+            raise BadInput("--as numbers", f"the labels are words: {words}; take --as classes")
         are_classes = False
     if kind == "classes" and not are_classes:
         raise BadInput(

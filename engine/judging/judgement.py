@@ -111,7 +111,7 @@ class LearnerJudgement:
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
         fits = (
-            " (not informative, because the learner fits all rows at every evaluation point)"
+            " (not informative: the learner fits all rows, so every prediction equals its label)"
             if self.fits
             else ""
         )
@@ -158,18 +158,16 @@ class LearnerJudgement:
             return ""
         if self.broken:
             by = " and ".join(group.words for group in self.broken)
-            promised = (
-                f"according to the structure that its parts declare, the learner is invariant under {by}"
-            )
+            promised = f"by its declared structure, the learner is invariant under {by}"
             return f"{promised}, yet predictions changed: a bug, or a discovery"
         if self.effect(ROTATIONS) == "unchanged":
             return (
-                "according to the structure that its parts declare, the learner is not rotation invariant, "
-                "yet rotations did not change predictions: a special case, or a discovery"
+                "by its declared structure, the learner is not rotation invariant, yet rotations did not "
+                "change predictions: a special case, or a discovery"
             )
         return (
-            "according to the structure that its parts declare, the learner is rotation invariant, yet "
-            "rotations changed predictions: a bug, or a discovery"
+            "by its declared structure, the learner is rotation invariant, yet rotations changed "
+            "predictions: a bug, or a discovery"
         )
 
     @property

@@ -78,7 +78,7 @@ def rule_of(rule: RuleOrOptimizer, options: Mapping[str, object] = NO_SETTINGS) 
         if options:
             raise BadInput(
                 rule.kind,
-                "options need the name or the class of a rule; set the fields of this rule object instead",
+                "this rule is an object, which takes no options; set its fields, or pass its class",
             )
         return rule
     if isinstance(rule, partial) and isinstance(rule.func, type) and not rule.args:

@@ -187,8 +187,8 @@ class RuleJudgement:
             ]
         if any(verdict.undecided for verdict in self.declared):
             sentences.append(
-                "Runs use only the declared structure of a rule (method `invariance`). So in runs, no bound "
-                "on rotation-invariant learners applies to this rule"
+                "In runs, bounds on rotation-invariant learners apply only to rules that declare their "
+                "invariance (method `invariance`). So these bounds do not apply to this rule"
             )
         return sentences
 

@@ -12,8 +12,8 @@ from engine.losses import Loss
 class Exponential(Loss, frozen=True, tag="exponential"):
     """Exponential loss e^(−y ŷ) for labels ±1, with slope −y e^(−y ŷ).
 
-    The expected loss on a random sign is at least c = 1, and lower bounds are multiples of c. Source: WKA21
-    §3; theory/conventions#losses.
+    The expected loss on a random sign is at least c = 1, and lower bounds on the loss are multiples of c.
+    Source: WKA21 §3; theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

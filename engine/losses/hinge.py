@@ -15,7 +15,7 @@ class Hinge(Loss, frozen=True, tag="hinge"):
 
     If y ŷ is within √ε of 1, it counts as 1, where ε is the machine epsilon. Without this rule, rounding
     would decide whether a learner still moves after it has reached the margin 1 exactly. The expected loss on
-    a random sign is at least c = 1, and lower bounds are multiples of c. Source: WKA21 §3;
+    a random sign is at least c = 1, and lower bounds on the loss are multiples of c. Source: WKA21 §3;
     theory/conventions#losses.
     """
 

@@ -13,8 +13,8 @@ from engine.losses import Loss
 class Logistic(Loss, frozen=True, tag="logistic"):
     """Logistic loss ln(1 + e^(−y ŷ)) for labels ±1, with slope −y σ(−y ŷ).
 
-    The expected loss on a random sign is at least c = ln 2, and lower bounds are multiples of c. Source:
-    theory/conventions#losses.
+    The expected loss on a random sign is at least c = ln 2, and lower bounds on the loss are multiples of c.
+    Source: theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

@@ -16,7 +16,7 @@ class Mistake(Loss, frozen=True, tag="mistake"):
     A prediction with 0 < y ŷ ≤ √ε also counts as a mistake, where ε is the machine epsilon. On orthogonal
     rows, a Perceptron predicts 0 for each new row, up to rounding. Without this tolerance, rounding would
     decide whether such a prediction is a mistake. The least expected loss on a random sign is c = 0, at ŷ =
-    0. Lower bounds are multiples of c, so they are trivial. Source: Rosenblatt 1958;
+    0. Lower bounds on the loss are multiples of c, so they are trivial. Source: Rosenblatt 1958;
     theory/conventions#update-rules.
     """
 

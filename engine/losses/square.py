@@ -12,8 +12,8 @@ from engine.losses import Loss
 class Square(Loss, frozen=True, tag="square"):
     """Square loss (ŷ − y)², without a factor ½. Its slope is 2(ŷ − y).
 
-    The expected loss is at least c, with c = 1 on a random sign and c = ¼ on a random bit. Lower bounds are
-    multiples of c. Source: theory/conventions#conventions, theory/conventions#losses.
+    The expected loss is at least c, with c = 1 on a random sign and c = ¼ on a random bit. Lower bounds on
+    the loss are multiples of c. Source: theory/conventions#conventions, theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

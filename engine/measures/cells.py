@@ -27,10 +27,11 @@ Points = Annotated[
 class Cells(Measure, frozen=True, tag="cells"):
     """Number of active hidden units of a net at each input s e₁ + t e₂ of a plane.
 
-    All other entries of the input are 0. Where a unit switches on or off, the number changes by one. These
-    boundaries divide the plane into cells. The net is linear in each cell, and neighbouring cells never have
-    the same number. s and t are spaced evenly from −reach to reach. σ must bend only at 0, and the net must
-    have one output. Averaged over targets. Unit: units. Source: theory/regions-and-random-matrices#regions.
+    All other entries of the input are 0. The number changes by one at the boundaries where a unit switches on
+    or off. These boundaries divide the plane into cells. The net is linear in each cell, and neighbouring
+    cells never have the same number. s and t are spaced evenly from −reach to reach. σ must bend only at 0,
+    and the net must have one output. Averaged over nets. Unit: hidden units. Source:
+    theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "hidden units that are on"

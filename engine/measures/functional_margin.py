@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
     """min_j y_j f(x_j) over the examples seen so far, for predictions f(x_j), averaged over targets.
 
-    Labels must be ±1. The margin is positive once all examples are classified correctly, and has no value
-    before the first example. From then on, training on losses with exponential tails increases the margin
-    without bound. The margin measures the progress of training: for f(x) = wᵀx, the distance of w/‖w‖ from
-    its limit is of order 1/margin. Unit: that of a prediction. Source: LL20;
+    Labels must be ±1. The margin has no value before the first example. It is positive once all examples are
+    classified correctly. From then on, training on losses with exponential tails increases the margin without
+    bound. The margin measures the progress of training: for f(x) = wᵀx, the distance of w/‖w‖ from its limit
+    is of order 1/margin. Unit: that of a prediction. Source: LL20;
     theory/implicit-bias#optimisation-geometry.
     """
 

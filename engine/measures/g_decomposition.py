@@ -34,12 +34,12 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
     """G = G_class + G_cross + G_within + G_same: decomposition of the Gauss–Newton matrix of cross-entropy.
 
     G = (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i over all n rows i, with J_i = ∂ŷ_i/∂θ and the softmax p_i.
-    Let g_{ic′} be the gradient of the loss of row i if its label were c′. Then G = Σ_{i,c′} w_{ic′} g_{ic′}
-    g_{ic′}ᵀ with the weights w_{ic′} = p_{ic′}/n. G_same is the sum of the terms in which c′ is the true
-    class c of the row. For c′ ≠ c, g_cc′ is the mean of g_{ic′} over the rows i of class c, with the weights
-    w_{ic′}. With the same weights, g_c is the mean of g_{ic′} over these rows and all c′ ≠ c. G_class is the
-    sum of w_{ic′} g_c g_cᵀ over all rows i and all c′ ≠ c. G_cross is the same sum with g_cc′ − g_c in place
-    of g_c. G_within is the same sum with g_{ic′} − g_cc′ in place of g_c.
+    Let c be the class of row i, and g_{ic′} the gradient of the loss of row i if its class were c′. Then G =
+    Σ_{i,c′} w_{ic′} g_{ic′} g_{ic′}ᵀ with the weights w_{ic′} = p_{ic′}/n. G_same is the sum of the terms
+    with c′ = c. For c′ ≠ c, g_cc′ is the mean of g_{ic′} over the rows i of class c, with the weights
+    w_{ic′}. g_c is the mean of g_{ic′} over the rows i of class c and over all c′ ≠ c, also with the weights
+    w_{ic′}. G_class is the sum of w_{ic′} g_c g_cᵀ over all rows i and all c′ ≠ c. G_cross is the same sum
+    with g_cc′ − g_c in place of g_c. G_within is the same sum with g_{ic′} − g_cc′ in place of g_c.
 
     `gap` is ‖sum of the parts − G‖_F/‖G‖_F. For C classes, the rank of G_class is at most C, and the rank of
     G_cross is at most C(C − 2). `overlap` is tr(P P′)/C, where P and P′ project onto the top C eigenvectors

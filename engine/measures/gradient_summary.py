@@ -14,8 +14,8 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
     """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F, where L is the number of layers.
 
     G determines the rate of automatic gradient descent, the update rule `agd`. ∇_l is the gradient with
-    respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs. The loss is the mean over the
-    net's outputs and over the rows seen so far, or over all training rows in the protocol `steps`. It
+    respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs. The loss is a mean over the
+    net's outputs, and over the rows seen so far or, in the protocol `steps`, all training rows. The loss
     includes an L2 penalty, if any. The measure has no value before the first example. A factor ½ in the loss
     halves G. Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al. 2023;
     theory/automatic-descent#majoriser.

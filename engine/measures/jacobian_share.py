@@ -86,11 +86,11 @@ class OfJacobian(Measure, frozen=True):
 class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
     """‖Π v‖/‖v₀‖ for labels or a residual v: Π projects onto the information space, or its complement.
 
-    The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
-    with the m largest singular values. Gradient descent fits the labels along these directions first. The
-    orthogonal complement of the information space is the nuisance space. J is the Jacobian at the start, or
-    the current Jacobian. With the current Jacobian, the measure is computed at the start and at the end only.
-    If `of` is residual, v is the current residual, and v₀ is the residual at the start. If `of` is
+    J = ∂(predictions of the rows seen)/∂W₁ is the Jacobian. Its left singular vectors with the m largest
+    singular values span the information space. Gradient descent fits the labels along these directions first.
+    The orthogonal complement of the information space is the nuisance space. J is the Jacobian at the start,
+    or the current Jacobian. With the current Jacobian, the measure is computed at the start and at the end
+    only. If `of` is residual, v is the current residual, and v₀ is the residual at the start. If `of` is
     start-residual, v and v₀ are the residual at the start. If `of` is labels, v and v₀ are the labels.
     Averaged over nets. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """

@@ -24,9 +24,9 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
 
     With `to` = mean, the measure is ‖K − E K‖₂ for a net with one hidden layer. The mean E K is over a
     Gaussian first layer, given the output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². Here u and v
-    are the preactivations of a unit for x_i and x_j. All weights include the factors of the parametrisation.
-    The norm is the largest singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18;
-    theory/wide-nets#kernel-regime.
+    are the preactivations of a unit for x_i and x_j. The inputs x_i and the output weights a_k include the
+    factors m_l of the parametrisation. The norm is the largest singular value. Averaged over nets. Unit: that
+    of a kernel. Source: JGH18; theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "‖K − K₀‖"

@@ -14,8 +14,8 @@ class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
     """‖W_l‖₂/√(d_l/d_{l−1}): the largest singular value of the weights of layer l, relative to its shape.
 
     Layer l has d_{l−1} inputs and d_l outputs, and biases count as a separate layer. If the measure is at
-    most 1, the layer does not increase the mean square of its input's entries. The derivation of automatic
-    gradient descent assumes that it is 1. Averaged over nets. Source: Bernstein et al. 2023;
+    most 1, the mean square of the layer's outputs is at most that of its inputs. The derivation of automatic
+    gradient descent assumes that the measure is 1. Averaged over nets. Source: Bernstein et al. 2023;
     theory/automatic-descent#majoriser.
     """
 

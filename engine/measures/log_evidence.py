@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 
 
 class LogEvidence(OfPosterior, frozen=True, tag="log-evidence"):
-    """Logarithm of the prior density of θ*, the weights in the span of the rows seen that fit their labels.
+    """Logarithm of the prior density of θ* = X⁺y, the least-norm weights that fit the rows seen.
 
-    The labels determine θ*. The prior density of the labels themselves differs from that of θ* by a factor
-    that depends only on the instances. The evidence compares priors: the depth, width or variance with the
-    largest evidence predicted the labels best. The evidence is NaN if fewer than two directions are
-    orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa 2023;
-    theory/regions-and-random-matrices#bayesian-interpolation.
+    The prior density of the labels y differs from that of θ* by a factor that depends only on the instances
+    X. The evidence compares priors: the depth, width or variance with the largest evidence predicted the
+    labels best. The evidence is NaN if fewer than two directions are orthogonal to the rows. Averaged over
+    targets. Source: Hanin, Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     label: ClassVar[str] = "ln evidence"

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class NormAngle(Measure, frozen=True, tag="norm-angle"):
     """1 − cos(ĝ, ŵ|ŵ|^(p−2)) for g = −∂L/∂w, where ĝ and ŵ are g and w or their Fourier transforms.
 
-    The measure is 0 at a stationary point of the problem to minimise ‖ŵ‖_p under margins ≥ 1.
+    The measure is 0 at a stationary point of the problem to minimise ‖ŵ‖_p subject to margins ≥ 1.
 
     For a loss with an exponential tail, g becomes a combination of the examples with the smallest margin. At
-    a stationary point, g is a multiple of the gradient of ‖ŵ‖_p. The exponent p is that of the length `q`.
-    Fourier transforms are discrete and unitary. Only entries with |ŵ_i| above a twentieth of the largest are
-    compared, because stationarity does not fix ĝ_i if ŵ_i = 0. Labels are ±1, and L is the loss over the rows
-    seen. The measure has no value if g or w is 0. Averaged over targets. Unit: none. Source: GLSS18b;
-    theory/implicit-bias#optimisation-geometry.
+    a stationary point, g is a multiple of the gradient of ‖ŵ‖_p. The field `q` names the length and so the
+    exponent p. Fourier transforms are discrete and unitary. Only entries with |ŵ_i| above a twentieth of the
+    largest are compared, because stationarity does not fix ĝ_i if ŵ_i = 0. Labels are ±1, and L is the loss
+    over the rows seen. The measure has no value if g or w is 0. Averaged over targets. Unit: none. Source:
+    GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"

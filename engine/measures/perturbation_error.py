@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 
 class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
-    """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖: distance of a quadratic model's parameters θ from a predicted limit.
+    """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖ if `corrected`: distance of parameters θ from a predicted limit.
 
-    The prediction for row α is Φ_αᵀθ + (ε/2) θᵀΨ_αθ, and Φ_α is column α of the features Φ. For `span`, the
-    distance is measured in the span of Φ, and for `off-span`, in the orthogonal complement of the span. For ε
-    = 0, θ^F_t is gradient flow on the square loss of all rows, r_α(t) is its error on row α, and θ^F =
-    Φ(ΦᵀΦ)⁻¹y is its limit. The correction εθ^I is the term of first order in ε. The component of θ^I in the
-    span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F. The component of θ^I orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α
-    θ^F_t r_α(t) dt, where P_⊥ projects onto the orthogonal complement of the span. For `features`, the error
-    is that of the change εΨθ of the features: ‖Ψ(θ − θ^F)‖/‖Ψθ^F‖. Averaged over targets. Unit: that of θ, or
-    none for `features`. Source: theory/curvature#quadratic-models.
+    The learner is a quadratic model. The prediction for row α is Φ_αᵀθ + (ε/2) θᵀΨ_αθ, and Φ_α is column α of
+    the features Φ. For `span`, the distance is measured in the span of Φ, and for `off-span`, in the
+    orthogonal complement of the span. θ^F_t is gradient flow on the square loss of all rows for ε = 0. This
+    flow has the error r_α(t) on row α, and the limit θ^F = Φ(ΦᵀΦ)⁻¹y. The correction εθ^I is the term of
+    first order in ε. The component of θ^I in the span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F. The component of
+    θ^I orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt, where P_⊥ projects onto the orthogonal
+    complement of the span. For `features`, the measure is the relative error of Ψθ^F as a prediction of Ψθ,
+    that is, ‖Ψ(θ − θ^F)‖/‖Ψθ^F‖. Training changes the features by εΨθ. Averaged over targets. Unit: that of
+    θ, or none for `features`. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"
@@ -36,7 +37,8 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     part: Annotated[
         Literal["span", "off-span", "features"],
         Meta(
-            title="part", description="error of θ in the span of Φ, or orthogonal to it, or of the features"
+            title="part",
+            description="error of θ in the span of Φ, error of θ off this span, or error of the features",
         ),
     ] = "span"
     corrected: Annotated[

@@ -19,8 +19,8 @@ class Regions(Measure, frozen=True, tag="regions"):
     """Number of cells in the plane of inputs s e₁ + t e₂. Inside a cell, no unit switches on or off.
 
     Entries 3, 4, … of these inputs are 0. Cells are counted exactly on the whole plane, up to rounding at
-    10⁻¹². The units of a layer are linear on each cell of the layers below, and cut this cell by straight
-    lines. σ must bend only at 0. Averaged over targets. Source: Zaslavsky 1975;
+    10⁻¹². On each cell of the layers below, the signals of a layer's units are linear, so these units cut the
+    cell along straight lines. σ must bend only at 0. Averaged over targets. Source: Zaslavsky 1975;
     theory/regions-and-random-matrices#regions.
     """
 

@@ -15,8 +15,7 @@ class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
     """cos∠(w, sign(Σ_j y_j x_j)), where the sum is over the rows seen, averaged over targets.
 
     If weights start at 0, the first step of sign descent, Adam, RMSProp and AdaGrad on the square loss has
-    the direction of these signs. Weights w and instances x_j are in the same coordinates, those in which
-    learners see the instances. For w = 0, the measure has no value. Source: Wilson, Roelofs, Stern, Srebro,
+    the direction of these signs. For w = 0, the measure has no value. Source: Wilson, Roelofs, Stern, Srebro,
     Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 

@@ -22,8 +22,8 @@ class SufficientWidth(Measure, frozen=True, tag="sufficient-width"):
     scale factor of the first layer's inputs, and C = Σ_k a_k² over the output weights. Both X and C are 1 in
     the NTK parametrisation, for rows of length √d and a_k = ±1/√units. Above this width, the bound Δ* on the
     movement of a unit (`lazy-movement`) is at most λ₀/(8m X³ C). If the least eigenvalue of K is at least ¾λ₀
-    at the start, it then stays above λ₀/2. The proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: number
-    of units. Source: DLL19; theory/wide-nets#kernel-regime.
+    at the start, this eigenvalue then stays above λ₀/2. The proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets.
+    Unit: number of units. Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "sufficient width"

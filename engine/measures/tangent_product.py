@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class TangentProduct(Measure, frozen=True, tag="tangent-product"):
     """Θ(x, x′) = ∂ŷ(x)/∂θ · ∂ŷ(x′)/∂θ: the tangent kernel of the first two rows x and x′, averaged over nets.
 
-    θ are all trained parameters, in the scale of the net's parametrisation. For a layer z = W a with b =
-    ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ. So Θ(x, x′) is the sum of (a·a′)(b·b′) over layers. Unit: that of a
-    prediction over that of a weight, squared. Source: JGH18; theory/wide-nets#kernel-regime.
+    θ are all trained parameters, without the factors by which the parametrisation multiplies them. For a
+    layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ. So Θ(x, x′) is the sum of (a·a′)(b·b′) over
+    layers. Unit: that of a prediction over that of a weight, squared. Source: JGH18;
+    theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "tangent kernel Θ(x, x′)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ Standard errors then have a relative accuracy of about 1/20.
 
 MOST_OMITTED = 1000
 """Largest number of replicas for which the jackknife omits each replica separately."""
+
+MOST_TOGETHER = 1 << 22
+"""Largest number of drawn values whose medians are computed together."""
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
@@ -215,7 +219,9 @@ def has_error(how: str, count: int) -> bool:
     return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 
-def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
+def standard_error(
+    how: str, count: int, estimate: Callable[[Sequence[int]], Floats], samples: Floats | None = None
+) -> Floats | None:
     """Return the standard error of an estimate that is computed from `count` replicas.
 
     It is computed by the delete-one jackknife, as √((R − 1)/R · Σ(θ_r − θ̄)²). Here, θ_r is the estimate
@@ -230,6 +236,8 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
     Args:
         how: name of the summary of replicas that the estimate uses, such as "median".
         estimate: function that returns the estimate from a subset of the replicas.
+        samples: values [count, N] of which the estimate is the summary, if it is one. All subsets are then
+            summarised together.
 
     Source: Efron, Tibshirani 1993 ch. 10–11.
     """
@@ -237,13 +245,47 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
         return None
     if how != "median":
         replicas, groups = np.arange(count), count if count <= MOST_OMITTED else RESAMPLES
-        estimates = np.stack(
-            [estimate(np.delete(replicas, group).tolist()) for group in np.array_split(replicas, groups)]
-        )
+        omitted = np.array_split(replicas, groups)
+        estimates = None if samples is None else _summaries_without(how, samples, omitted)
+        if estimates is None:
+            estimates = np.stack([estimate(np.delete(replicas, group).tolist()) for group in omitted])
     else:
         # The seed is fixed, so that the same results always have the same standard error.
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
-        estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
+        if samples is None or RESAMPLES * samples.size > MOST_TOGETHER or np.isnan(samples).any():
+            estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
+        else:
+            estimates = np.median(samples[drawn], 1)
     factor = (groups - 1) / groups if how != "median" else 1 / (RESAMPLES - 1)
     with np.errstate(invalid="ignore"):  # infinite places
         return np.asarray(np.sqrt(factor * np.square(estimates - estimates.mean(0)).sum(0)))
+
+
+def _summaries_without(how: str, samples: Floats, omitted: Sequence[NDArray[np.intp]]) -> Floats | None:
+    """Return the summary of samples [R, N] without each of G groups of replicas, [G, N], or None.
+
+    The groups divide the replicas in order. Sums over the other replicas are differences of sums, around the
+    mean of all, so that rounding errors stay small. The result is None for infinite numbers, whose sums have
+    no difference.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        numbers = np.log(samples) if how in ("geometric", "log-variance") else samples
+    is_present = ~np.isnan(numbers)
+    if np.isinf(numbers).any() or not np.array_equal(is_present, ~np.isnan(samples)):
+        return None
+    starts = [int(group[0]) for group in omitted]
+
+    def without(terms: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(terms.sum(0) - np.add.reduceat(terms, starts))
+
+    counts = without(is_present.astype(np.int64))
+    with np.errstate(invalid="ignore", divide="ignore"):  # no value remains
+        centre = np.where(is_present, numbers, 0.0).sum(0) / is_present.sum(0)
+        deviations = np.where(is_present, numbers - centre, 0.0)
+        shifts = without(deviations) / counts
+        if how not in SPREADS:
+            return np.asarray(np.exp(centre + shifts) if how == "geometric" else centre + shifts)
+        variances = (without(np.square(deviations)) - counts * np.square(shifts)) / (counts - 1)
+        if how == "relative-variance":
+            variances = variances / np.square(centre + shifts)
+        return np.where(counts < 2, np.nan, variances)

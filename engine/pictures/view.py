@@ -55,8 +55,8 @@ FROM_BELOW = ("lower", "conjecture")
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "the curve ends here, because later weights are inaccurate: another tolerance changes these weights by "
-    "over 0.2 %; take a smaller rtol, another method or an earlier end"
+    "the curve ends here, because later weights are inaccurate: they change by over 0.2 % if the solver's "
+    "tolerances change; take a smaller rtol, another method or an earlier end"
 )
 """Explanation why a curve ends where numbers become inaccurate, with remedies."""
 

@@ -36,7 +36,7 @@ DECADES = 4
 
 
 class Flow(Protocol, frozen=True, tag="flow"):
-    """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows: θ is w, or the dual weights.
+    """Gradient flow dθ/dt = −∂L/∂w for weights w and the mean loss L of the first `train` rows.
 
     Losses are measured on all n rows. The flow is the limit of steps with a rate η → 0, in the time t = η ·
     step. The rate itself has no effect; only the ratios of the rates of different layers matter. For gd and
@@ -46,18 +46,18 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
-    such as cross-entropy couples them. The methods dop853 and rk45 are explicit. A flow is stiff if some
-    directions have converged while others still move very slowly. Stiff flows need bdf or radau. The method
-    lsoda changes between explicit and stiff steps by itself. A flow may amplify errors. To detect this, it
-    is solved a second time with other tolerances. The curve ends where this comparison shows that weights
-    are wrong by 0.2 %.
+    such as cross-entropy couples them. A flow is stiff if some directions have converged while others still
+    move very slowly. The methods dop853 and rk45 are explicit, and too slow for stiff flows. Stiff flows need
+    bdf or radau. The method lsoda changes between explicit and stiff steps by itself. A flow may amplify
+    errors. To detect this, the flow is solved a second time with other tolerances. The curve ends where this
+    comparison shows that weights are wrong by 0.2 %.
 
     `records` is the number of records after the start. The times of records grow by equal factors, beginning
     with `first`, or they are at equal distances. Each record takes all measures. `until` ends a run early, as
     in the protocol steps. The clocks are `time`, `k` (the number of training rows) and `evaluations`. The
-    clock `evaluations` counts evaluations of the gradient. It shows the largest count of any replica and
-    target. Evaluations for the second solution are not counted. The field `evaluations` limits this count.
-    Solvers are fitted to all training rows at the start. Source: theory/implicit-bias#kernel-and-rich;
+    clock `evaluations` counts evaluations of the gradient, without those for the second solution. Replicas
+    and targets have separate counts, and the clock shows the largest. The field of the same name limits every
+    count. Solvers are fitted to all training rows at the start. Source: theory/implicit-bias#kernel-and-rich;
     Hairer, Wanner 1996.
     """
 
@@ -148,9 +148,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if not learner.plain_steps:
             return "a flow has no steps; leave out `schedule`, `noise`, `clip` and `decay`"
         if len(rates_of(learner)) > 1:
-            return "the rate only scales the time η · step of a flow; set a single rate instead of several"
+            return "a flow is the same for all rates; set one rate instead of several"
         if learner.rate_unit != "one":
-            return "the rate only scales the time η · step of a flow; leave out `rate_unit`"
+            return "a flow is the same for all rates; leave out `rate_unit`"
         return None
 
     def check(self, n: int, labels: Values) -> None:

@@ -38,8 +38,8 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     complete batch. With `replacement`, examples are drawn independently from the rows, so that some rows
     occur twice and some never. With `clip` Y, all predictions, including those in updates, are clipped to [0,
     Y]. With `average`, the loss and the error after k examples are means over the k hypotheses that predicted
-    these examples. Such a mean is the expected loss or error of a hypothesis that is chosen from them at
-    random. With `examples`, the pass ends after this number of examples. Source: WKA21 Fig. 2; AW20 Thms 6–7;
+    these examples. Such a mean is the expected loss or error of one of these k hypotheses, chosen at random.
+    With `examples`, the pass ends after this number of examples. Source: WKA21 Fig. 2; AW20 Thms 6–7;
     theory/conventions#conventions, theory/conventions#protocols, theory/hadamard#bounds.
     """
 

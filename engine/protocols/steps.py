@@ -50,9 +50,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
     After the start, up to `records` records are taken at equal distances or, with `grid = "log"`, at steps
     that grow by equal factors. Each record takes all measures, including expensive ones. `until` ends a run
     early, once a clock (step, k, time) or a measure has passed a threshold in every replica. The curve ends
-    at the first record at which all replicas have passed it. The clocks are `step` and `k` = batch · step,
-    the number of examples seen. Rules with a rate η also have the clock `time`, the sum of the rates of all
-    steps. Without a schedule, `time` is η · step. With the schedule per-loss, `time` differs between
+    at the first record at which all replicas have passed the threshold. The clocks are `step` and `k` = batch
+    · step, the number of examples seen. Rules with a rate η also have the clock `time`, the sum of the rates
+    of all steps. Without a schedule, `time` is η · step. With the schedule per-loss, `time` differs between
     replicas. Solvers are fitted to all training rows in the first step. With `log_loss`, steps follow
     gradients of the logarithm of the mean loss. This logarithm has the same gradient directions as the loss,
     but its gradients do not shrink with the loss. Source: theory/wide-nets#conventions-of-the-lectures,

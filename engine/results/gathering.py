@@ -286,7 +286,7 @@ def _gather_lines(
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
             collected.absent[line.kind] = (
-                "the picture measures x along each curve, but this line applies to no learner in the run"
+                "x is measured during each learner's training, but this line applies to no learner in the run"
             )
 
 
@@ -350,7 +350,7 @@ def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture ends every reading at its condition `until`, which only learners' curves can meet"
+        return "the picture reads until a learner meets `until`, and a theory line cannot meet this condition"
     if picture.share is not None:
         return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:

@@ -192,7 +192,7 @@ def _reason_for_no_meaning(line: TheoryLine, divisor: Replicas) -> str:
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
-    return "this line bounds a mean over replicas, but every replica is divided by a different number"
+    return "this line bounds a mean over replicas, but the picture divides each replica by a different number"
 
 
 def _summary_of_line(how: str, samples: Floats) -> Floats:
@@ -336,7 +336,7 @@ def _contour_view(
 
 def _standard_error(how: str, values: Floats) -> Floats:
     error = reductions.standard_error(
-        how, len(values), lambda subset: reductions.summary(how, values[subset])
+        how, len(values), lambda subset: reductions.summary(how, values[subset]), values
     )
     assert error is not None, "has_error says so"
     return error
@@ -366,7 +366,10 @@ class _Reduction:
             x, y = self._estimated_curve(None)
             y = _nan_until_known(self._picture, self._steps, x, y, self._points_to_come)
             stderr = reductions.standard_error(
-                self._picture.summary, self._replicas, lambda subset: self._estimated_curve(subset)[1]
+                self._picture.summary,
+                self._replicas,
+                lambda subset: self._estimated_curve(subset)[1],
+                self._summarised_values(),
             )
         return CurveView(
             name=self._results.sweep.name(curve_name, self._picture, apart),
@@ -476,6 +479,16 @@ class _Reduction:
         if self._picture.share is not None:
             y = reductions.holds(self._picture.share, y)
         return x, reductions.summary(self._picture.summary, y)
+
+    def _summarised_values(self) -> Floats | None:
+        """Return the values [R, N] whose summary is the curve, or None if a subset changes single values."""
+        picture = self._picture
+        if picture.share is not None or (picture.reading is not None and picture.reading.of == "mean"):
+            return None
+        x, y = self._samples.values(None)
+        if picture.relative is not None:
+            y = _divided_by(x, y[: self._replicas], self._divisor, range(self._replicas))
+        return y[: self._replicas] if len(y) >= self._replicas else None
 
     def _missing_replicas(self) -> NDArray[np.int64]:
         _, y = self._samples.of_all

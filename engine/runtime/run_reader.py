@@ -49,7 +49,7 @@ class RunReader:
             first = next(self._journal.frames(), None)
             if first is None or first.kind != "head":
                 raise BadInput(
-                    str(path), "the file does not begin with the experiment of a run; it is damaged"
+                    str(path), "the file is damaged: it does not begin with the experiment of a run"
                 )
             self.run = msgspec.convert(first.content, StoredRun)
             self.run.path = str(path)

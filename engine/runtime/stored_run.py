@@ -113,7 +113,7 @@ def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
         else:
             run.receive(frame)
     if run is None:
-        raise BadInput(str(path), "the file does not begin with the experiment of a run; it is damaged")
+        raise BadInput(str(path), "the file is damaged: it does not begin with the experiment of a run")
     run.path, run.bytes = str(path), path.stat().st_size
     return run, keys
 

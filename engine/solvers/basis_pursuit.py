@@ -38,7 +38,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
         return 8 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
+        return Verdict(False, "‖w‖₁ singles out the coordinate axes")
 
 
 def shortest(X: Floats, y: Floats) -> Floats:

@@ -62,7 +62,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
         return 6 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
+        return Verdict(False, "‖w‖₁ singles out the coordinate axes")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
         """Return the weights [d] that fit instances X [k, d] and labels y [k] of ±1.

@@ -65,7 +65,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return DERIVED * (sizes.replicas * numbers + sizes.batch * d)
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
+        return Verdict(False, "‖w‖₁ singles out the coordinate axes")
 
 
 class Gram:

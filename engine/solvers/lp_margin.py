@@ -74,7 +74,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
         return 2 * n * d + 48 * d * d  # at most 3 ROUNDS + 4 cuts, of d/2 rows and 3d/2 columns each
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "the norm is measured along fixed axes, which singles them out")
+        return Verdict(False, "the norm singles out fixed axes")
 
 
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:

@@ -40,7 +40,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
         return 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "‖w‖∞ is measured along the coordinate axes, which singles them out")
+        return Verdict(False, "‖w‖∞ singles out the coordinate axes")
 
 
 def flattest(X: Floats, y: Floats) -> Floats:

@@ -47,7 +47,7 @@ Point = tuple[Floats, Floats, Floats, Floats]
 
 
 class MinQ(Solver, frozen=True, tag="min-q"):
-    """The limit of gradient flow on a diagonal net w = u^D − v^D of depth D: the w of least Q_α(w) that fits.
+    """The limit of gradient flow on a diagonal net w = u^D − v^D: the interpolating w of least Q_α(w).
 
     Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here the number α
     is the scale of the start, and the vector θ is its shape. The flow then converges to the w of least Q_α(w)

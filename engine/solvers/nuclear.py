@@ -35,9 +35,10 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
     moves to the nearest W that fits the labels, and the other shrinks the singular values. The solver begins
     anew for every k, from the W of least Frobenius norm that fits. If there are several minimisers, the
     solution is the one to which this method converges. If instances are rotated, the solution is rotated with
-    them. The dual problem gives a lower bound on ‖W‖_* in every step. If no W fits the labels, the solution
-    fits the predictions of least squares instead. The solver raises ArithmeticError if the final relative gap
-    is above 1e-3. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
+    them. If no W fits the labels, the solution fits the predictions of least squares instead. The dual
+    problem gives a lower bound on ‖W‖_* in every step. The solver raises ArithmeticError if this bound is
+    finally more than 0.1 % below ‖W‖_*. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956;
+    theory/hadamard#factors.
     """
 
     factors: Pair = None

@@ -41,8 +41,8 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     if the indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
     decides this. Two factors x and x̃ count as the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of
     single factors do not change predictions. For two factors whose different values are orthogonal vectors,
-    the prediction is sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed to any sufficiently large p. Here M = Σ_t y_t x¹_t
-    x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
+    the prediction is the sign of x¹ᵀ S x², where S is the sum of (MMᵀ)^p M over p = 0, 1, … up to any
+    sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None

@@ -42,7 +42,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
 
     def invariance(self) -> Verdict:
         return Verdict(
-            True, "w is a sum of signed instances, and inner products of instances decide its terms"
+            True, "w is a sum of signed instances, and inner products decide which instances are in this sum"
         )
 
 

@@ -24,8 +24,8 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     ω ~ N(0, I/s²) and b uniform on [0, 2π) are drawn once per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
     x̃‖²/(2s²)) and deviates from it by about 1/√D. As D grows, the fit therefore tends to kernel ridge
     regression with the rbf kernel. The problem is solved in float64 in its dual form, as kernel ridge
-    regression with the kernel φᵀφ̃. λ must be above 0, because D features cannot fit more than D examples
-    exactly. Source: Rahimi, Recht 2007; theory/kernels-and-entropy#kernels.
+    regression with the kernel φᵀφ̃. λ must be above 0, because the kernel matrix of more than D examples is
+    singular. Source: Rahimi, Recht 2007; theory/kernels-and-entropy#kernels.
     """
 
     features: Annotated[

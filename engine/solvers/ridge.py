@@ -18,11 +18,11 @@ from engine.solvers import Solver, SolverStructure, in_blocks
 class Ridge(Solver, frozen=True, tag="ridge"):
     """Ridge regression: w minimises Σ_j (x_jᵀw − y_j)² + λ‖w‖² over the examples so far.
 
-    λ = `lam` is added to the sum of losses, not to their mean. Recursive least squares solves the problem in
-    float64, with O(d²) work per example. It updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, which starts
-    at I/√λ. With φ = Sᵀx and s = 1 + ‖φ‖², the updates are w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s +
-    √s). As λ → 0, the solution becomes that of `lls`. Source: Hoerl, Kennard 1970; Potter 1963 for the square
-    root; theory/conventions#update-rules.
+    λ is the field `lam`. Losses are summed, not averaged. Recursive least squares solves the problem in
+    float64, with O(d²) work per example. The matrix (XᵀX + λI)⁻¹ is stored as S Sᵀ, and S starts at I/√λ.
+    With φ = Sᵀx and s = 1 + ‖φ‖², the updates are w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ →
+    0, the solution becomes that of `lls`. Source: Hoerl, Kennard 1970; Potter 1963 for the square root;
+    theory/conventions#update-rules.
     """
 
     lam: Annotated[

@@ -39,13 +39,13 @@ Option = bool | int | float | str | Numbers | None
 class Estimator(Solver, frozen=True, tag="sklearn"):
     """A regressor or classifier of scikit-learn, fitted anew to all examples seen.
 
-    `name` is the class of any public estimator that scikit-learn lists, as in `name = "Lasso"`. Regressors
-    predict numbers. Classifiers need labels ±1, which they predict, or one-hot labels of several classes.
-    With one-hot labels, one classifier learns all classes. It predicts their probabilities or, without
-    probabilities, 1 for one class and 0 for all others. If all examples have the same label, classifiers
-    predict this label. Predictions are 0 before the first fit. Each replica gives random estimators its own
-    seed, unless `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et al.
-    2011.
+    `name` is the name of a class of scikit-learn, as in `name = "Lasso"`. Regressors predict numbers.
+    Classifiers need labels ±1, which they predict, or one-hot labels of several classes. With one-hot labels,
+    one classifier learns all classes. It predicts the probability of each class. If it computes no
+    probabilities, it predicts 1 for the class that it chooses, and 0 for all other classes. If all examples
+    have the same label, classifiers predict this label. Predictions are 0 before the first fit. If an
+    estimator draws random numbers, each replica has a separate seed, unless `options` sets `random_state`.
+    Fits use float64 and one thread. Source: Pedregosa et al. 2011.
     """
 
     name: Annotated[

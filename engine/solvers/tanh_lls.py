@@ -21,11 +21,11 @@ Divided by this value, 1 becomes so large that tanh saturates, but a rounding er
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """Least squares with a tanh: ŷ = tanh(xᵀw/(1 − k/d)) for rows x outside the span of the k rows seen.
 
-    w = X⁺y is the least-squares solution for the rows seen. For rows in their span, the prediction is xᵀw. If
-    all entries of the instances are random signs, an unseen row with the label y = ±1 has xᵀw ≈ ρ y + N(0,
-    ρ(1 − ρ)), where ρ = k/d. The tanh is the posterior mean of y given xᵀw alone. For k ≥ d, the prediction
-    outside the span is sgn(xᵀw). The solver costs O(d²) per example, and O(n d²) per evaluation on n rows.
-    Source: theory/hadamard#random-signs.
+    w = X⁺y is the least-squares solution for the rows seen. For rows in their span, the prediction is xᵀw.
+    Suppose that all entries of the instances are random signs, and that the label y of a row is one of its
+    entries. Then an unseen row has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), where ρ = k/d. The tanh is the posterior mean
+    of y given xᵀw alone. For k ≥ d, the prediction outside the span is sgn(xᵀw). The solver costs O(d²) per
+    example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:

@@ -40,12 +40,12 @@ class VAW(Solver, frozen=True, tag="vaw"):
     After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x. Here A = εI + Σ_{j≤k} x_j x_jᵀ and b
     = Σ_{j≤k} y_j x_j. By the Sherman–Morrison formula, ŷ = xᵀw/(1 + xᵀA⁻¹x), where w is the ridge solution
     for λ = ε = `eps`. So ŷ is not linear in x. Predictions are updated example by example in float64. The
-    example x_k changes the products xᵀw of all rows x by multiples of xᵀA⁻¹x_k. It changes their leverages
-    xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². If training visits the data's rows in order, the next examples are
-    known in advance. One matrix product then gives xᵀA⁻¹x_k for several of them, and an example costs O(d² +
-    n d). For float32 data and small leverages, xᵀA⁻¹x_k is computed in float32. The products xᵀw and the
-    leverages stay in float64, and an example changes them only by small corrections. Source: Azoury, Warmuth
-    2001; Vovk 2001; theory/conventions#update-rules.
+    example x_k changes the product xᵀw of every row x by a multiple of xᵀA⁻¹x_k. It changes the leverage
+    xᵀA⁻¹x by a multiple of (xᵀA⁻¹x_k)². If training visits the data's rows in order, the next examples are
+    known in advance. One matrix product then gives xᵀA⁻¹x_k for several next examples x_k. For n rows, an
+    example costs O(d² + n d). For float32 data and small leverages, xᵀA⁻¹x_k is computed in float32. The
+    products xᵀw and the leverages stay in float64, and an example changes them only by small corrections.
+    Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
     """
 
     eps: Annotated[

@@ -52,7 +52,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
         Meta(
             title="values",
-            description="such as 0.1, 0.2; a table, such as {K = 2, C = 3}, sets several names at once",
+            description="such as 0.1, 0.2. A table, such as {K = 2, C = 3}, gives each of its names a value",
         ),
     ] = None
     from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(
@@ -63,15 +63,15 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
         Meta(
             title="points",
-            description="number of values; the default is 9. The default of a logarithmic axis is steps by "
-            "the factor 2 or 10, if these lead exactly to its last value",
+            description="number of values; if not set, 9. On a logarithmic axis, if not set, values differ "
+            "by the factor 2, or else 10, if this factor leads exactly to the last value",
         ),
     ] = None
     log: Annotated[
         bool,
         Meta(
             title="logarithmic",
-            description="whether values differ by equal factors, and charts have a logarithmic axis",
+            description="neighbouring values differ by equal factors, and charts have a logarithmic axis",
         ),
     ] = False
     names: Annotated[
@@ -103,8 +103,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: learners run at increasing values, and stop when larger ones cannot change "
-            "what `read` computes",
+            description="read: a learner runs at increasing values of the axis, and stops when larger values "
+            "cannot change the result of `read`",
             extra=SELDOM,
         ),
     ] = None

@@ -108,7 +108,7 @@ def _tables_of_part(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
     return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
 
-SET_UP, PICTURE = "the set-up was changed", "the picture of the claim was changed"
+SET_UP, PICTURE = "the set-up was changed", "the picture that the claim is about was changed"
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")

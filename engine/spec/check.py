@@ -140,7 +140,7 @@ def _check_points(picture: Picture, where: str) -> None:
     if picture.points is None:
         return
     if not picture.measure.structure().of_labels:
-        fault = f"examples can be drawn only beside a function of x, which {picture.measure.kind} is not"
+        fault = f"examples can be drawn only beside a learned function, not beside {picture.measure.kind}"
         raise BadInput(f"{where}.points", f'{fault}; leave `points` out, or take measure = "function"')
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
@@ -155,7 +155,8 @@ def _check_contours(picture: Picture, where: str) -> None:
         over = picture.reading.over
         raise BadInput(
             f"{where}.contours",
-            f"a theory line varies along {over}, which `read` reduces to one number; leave `contours` out",
+            f"contours are of theory lines along {over}, but `read` reduces {over} to one number; "
+            "leave `contours` out",
         )
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
@@ -245,7 +246,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         f"{where}.x",
     )
     if by_measure and picture.relative is not None:
-        fault = f"`relative` divides curves at equal x, but learners have no common values of {by_measure[0]}"
+        fault = f"`relative` divides curves at equal x, but learners have different values of {by_measure[0]}"
         raise BadInput(f"{where}.relative", f"{fault}; leave `relative` out")
     _check_names_exist(
         _names_in_expression(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times"
@@ -255,7 +256,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
-            f"y is an expression of axes and indices, but {misplaced[0]} is a clock; y may name {choices}",
+            f"{misplaced[0]} counts the progress of a run, so only x may name it; y may name {choices}",
         )
     _check_names_exist(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, dimensions, f"{where}.at")
@@ -393,7 +394,7 @@ def _errors_of_repeated_headlines(experiment: Experiment) -> list[BadInput]:
             measure = "" if claim.measure is None else claim.measure.name
             before = first.setdefault((claim.picture, measure), number)
             if before != number:
-                fault = f"claims[{before}] is already the headline of this picture; keep one of the two"
+                fault = f"claims[{before}] has headline = true for the same picture; remove one of them"
                 refused.append(BadInput(f"claims[{number}].headline", fault))
     return refused
 
@@ -583,7 +584,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     if learner.update is not None and (reason := refused_loss(learner.update, loss)):
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
-        fault = f"rates divided by the loss need a loss that is never 0, and {loss.kind} loss may be 0"
+        fault = f"the schedule divides rates by the loss, but {loss.kind} loss may be 0"
         raise BadInput(f"{place}.schedule", f"{fault}; take `exponential` or `logistic` loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):

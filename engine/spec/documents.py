@@ -93,7 +93,7 @@ def _check_until(sweep: Sweep) -> None:
         if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
         reason = (
-            "the `read` of a picture needs all values of this axis"
+            "a picture has another `read` along this axis, which needs all values"
             if of_axis
             else "no picture has a `read` along this axis"
         )

@@ -105,8 +105,8 @@ class Symmetry(NamedTuple):
     @property
     def measured(self) -> str:
         """The measured numbers from which the verdict follows, in words."""
-        change = f"transformed inputs change predictions by {self.change:.1g} of their change in training"
-        by_rounding = f"and rounded inputs by {self.by_rounding:.1g}"
+        change = f"transformed inputs change predictions by {self.change:.1g}"
+        by_rounding = f"rounding of inputs by {self.by_rounding:.1g}, relative to the change by training"
         inside = f"; the rule computes in {listed(self.precisions)}" if self.precisions else ""
         return f"{change}, {by_rounding}{inside}"
 

@@ -27,11 +27,11 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     if learner.start_seed and drawn:
         start = Verdict(
             False,
-            "its random starting weights are fixed, so predictions depend on the coordinate axes",
+            "`start_seed` fixes the starting weights, so predictions depend on the coordinate axes",
             TRIVIAL,
         )
     if isinstance(form, AtStart):
-        return start._replace(reason=f"{start.reason}, and it is not trained")
+        return start._replace(reason=f"{start.reason}, and the learner is not trained")
     structure = form.update.structure()
     if net.by_inner_products and not structure.own_start:
         return start
@@ -44,7 +44,7 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     if steps.invariant is False:
         return steps
     if steps.invariant == "on this data" and form.architecture.layout(setup.d).l2_penalty:
-        reason = "the penalty adds gradient entries of different sizes, so the rates of weights differ"
+        reason = "with the penalty, gradient entries have different sizes, so the rates of weights differ"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
@@ -95,7 +95,7 @@ def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
         by_entry.append("weight decay with p = 1 shrinks each weight separately")
     noisy = learner.noise is not None and learner.noise.on == "gradient"
     if noisy and steps.invariant == "on this data":
-        by_entry.append("with noise, the entries of a gradient no longer have equal sizes")
+        by_entry.append("noise gives the entries of a gradient different sizes")
     if steps.invariant is False or not by_entry:
         return steps._replace(otherwise=steps.otherwise & SIGNED_PERMUTATIONS) if by_entry else steps
     reason = f"{', and '.join(by_entry)}, so steps depend on the coordinate axes"

@@ -510,7 +510,9 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
     if problem.labels_are_coins:
         return Finding(True, reason)
     if not problem.labels_flip:
-        return Finding(False, f"requires labels that change sign with their row, {_labels_in_words(problem)}")
+        return Finding(
+            False, f"requires labels that change sign if their rows do, {_labels_in_words(problem)}"
+        )
     if problem.labels != "soft" or problem.target_structure.values == "signs":
         return Finding(True, reason)
     if not problem.target_structure.unit:
@@ -522,8 +524,8 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 def _labels_in_words(problem: Problem) -> str:
     if problem.labels == "sign" and problem.target_structure.is_odd:
-        return "and here a label sign(0) = +1 is the same for a row x and for −x"
-    return f"and those of {problem.target.kind} on {problem.matrix.kind} do not"
+        return "but the label sign(0) = +1 of a row x is also the label of −x"
+    return f"but labels of {problem.target.kind} on {problem.matrix.kind} do not"
 
 
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
@@ -544,7 +546,7 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
         return None
     return Finding(
         False,
-        f"the rate of {learner.name} depends on its sharpness at the start, and so on labels of all rows",
+        f"the rate of {learner.name} depends on labels of all rows, through the sharpness at the start",
     )
 
 
@@ -598,7 +600,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
     if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
-        reason = f"the sign of a row of {matrix.kind} is a product of shared signs"
+        reason = f"rows of {matrix.kind} that share a factor share its sign"
         return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and `row_signs` is off")

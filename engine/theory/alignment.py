@@ -15,15 +15,14 @@ from engine.theory import At, ByVerdict, Floats, LineStructure, whole_cube
 
 
 class Alignment(ByVerdict, frozen=True, tag="alignment"):
-    """C = max_k W_k/(n choose k): bound on the share of the gradient that correlates with the labels.
+    """C = max_k W_k/(n choose k): bound on the squared correlation of gradients with the labels.
 
-    W_k is the sum of the squared Fourier coefficients of degree k of the labels on the cube {±1}ⁿ. Let g be a
-    random permutation of the bits with random sign flips, and f the label as a function of x. C is the
-    alignment of f, C = sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g
-    do not change the distribution of the starting weights. Then the mean of ‖E_x f ∇ŷ‖² over starts is the
-    same for f and x ↦ f(gx), where ŷ are the predictions. So on average over starts, the share ‖E_x f
-    ∇ŷ‖²/E_x ‖∇ŷ‖² is at most C if E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22;
-    theory/symmetry#alignment.
+    The label is a function f(x) on the cube {±1}ⁿ. W_k is the sum of its squared Fourier coefficients of
+    degree k. Let g be a random permutation of the bits with random sign flips. C is the alignment of f, C =
+    sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g do not change the
+    distribution of the starting weights. Then the mean of ‖E_x f ∇ŷ‖² over starts is the same for f and x ↦
+    f(gx), where ŷ are the predictions. So on average over starts, the share ‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖² is at most
+    C if E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
     """
 
     title: ClassVar[str] = "alignment bound"

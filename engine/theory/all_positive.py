@@ -25,7 +25,7 @@ class OfUnseen(Line, frozen=True):
             other = problem.matrix.kind
             return Finding(
                 False,
-                f"requires that each row has entries which are 0 in all others, and the matrix is {other}",
+                f"requires private entries, which are 0 in all other rows, and the matrix is {other}",
             )
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
@@ -50,7 +50,7 @@ class OfUnseen(Line, frozen=True):
 class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     """The share of labels −1 among the rows never seen: the error of predicting +1 for all these rows.
 
-    Let X and y be the rows seen and their labels. On the matrix `wilson` with five private entries per row, X
+    Let X and y be the rows seen and their labels. On the matrix `wilson` with the default `private` = 5, X
     sign(Xᵀy) = 4y if most labels seen are +1. From weights 0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent
     then move only along τ = sign(Xᵀy) and end at τ/4. For these weights, the prediction for an unseen row
     with the label ±1 is (±1 + 2)/4 > 0, so its class is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht

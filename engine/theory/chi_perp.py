@@ -28,8 +28,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     the instances. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach each other with depth. If
     χ⊥ > 1, they separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the line is exact only at
     layer 1, where signals are Gaussian with known variance. In later layers, the variance depends on the
-    weights, and all units of a ReLU layer of width n are off with probability 2⁻ⁿ. Source: RYH ch. 5;
-    theory/wide-nets#criticality.
+    weights. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"

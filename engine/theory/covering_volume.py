@@ -24,9 +24,9 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
 
     If n random points of the ball are covered instead of the whole ball, the bound is a little lower. Suppose
     that K = 2^b balls around K of these points fill a share a of the volume. Then the balls contain all other
-    points with probability at most a^(n−K), and there are at most (en/K)^K choices of centres. The line is
-    a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³. Source: Cohen et al. 2021;
-    theory/kernels-and-entropy#entropy.
+    points with probability at most a^(n−K), and there are at most (en/K)^K choices of centres. So the balls
+    of any choice contain all points with probability at most (en/K)^K a^(n−K). The line is a^(1/d) 2^(−b/d)
+    for the a at which this bound is 10⁻³. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by volume"

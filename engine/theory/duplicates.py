@@ -60,7 +60,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
                 return Finding(
                     False, "requires rows with both signs, or random row signs, and `row_signs` is off"
                 )
-            reason = "independent draws leave many rows unseen, and their labels are fair coins"
+            reason = "independent draws leave many rows unseen, and labels of unseen rows have random signs"
             return fair_signs(experiment, reason)
         if not (drawn or schedule.in_data_order or schedule.shuffles):
             return Finding(False, f"requires rows in a known order, and {protocol.kind} declares no order")

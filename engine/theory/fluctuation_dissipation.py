@@ -21,10 +21,10 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     time. A step changes ‖θ‖² by −2η θ·∇L_b + η²‖∇L_b‖². For mini-batches independent of the past, the mean of
     this change is −2η θ·∇L + η² E‖∇L_b‖². In a steady state, this mean is 0 on average over time. The
     relation holds for any reference point θ₀, with θ − θ₀ in place of θ. Let L_j be the loss on row j. The
-    second moment of the gradients is E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²). Here v = 1/b for
-    mini-batches of b rows drawn with replacement, and v = (n − b)/(b(n − 1)) for b rows drawn without
-    replacement. The line is computed from values measured along the learner's run. If mini-batches come from
-    passes through the rows, reshuffled or not, they are correlated and violate the relation. Source: Yai18;
+    second moment of the gradients is E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²). For mini-batches of B
+    rows drawn with replacement, v = 1/B. For B rows drawn without replacement, v = (n − B)/(B(n − 1)). The
+    line is computed from values measured along the learner's run. If mini-batches come from passes through
+    the rows, reshuffled or not, they are correlated and violate the relation. Source: Yai18;
     theory/noise-of-sgd#steady-state.
     """
 

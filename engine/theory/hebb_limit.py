@@ -10,7 +10,7 @@ from engine.theory.ri_bayes import OfSolver
 
 
 class HebbLimit(OfSolver, frozen=True, tag="hebb-limit"):
-    """arctan √(π/(2α))/π with α = k/(d − 1): the error of Hebb's rule, for many Gaussian features d.
+    """arctan √(π/(2α))/π with α = k/(d − 1): the error of Hebb's rule for Gaussian rows, as d → ∞.
 
     Hebb's rule adds up k examples: w = Σ_j y_j x_j. Its error is about 0.4/√α for large α. Source: Vallet
     1989; theory/symmetry#half-spaces.

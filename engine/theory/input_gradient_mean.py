@@ -21,8 +21,7 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
     ∂ŷ/∂x_p is the derivative of a prediction with respect to entry p of its instance. The line holds at the
     start, for nets with positively homogeneous σ and without biases. C_w is the variance of the weights times
     the number of a unit's inputs. The product is over the L + 1 layers, and the output has no σ′. For ReLU, E
-    σ′² = ½: a unit is on with probability ½, independently of even functions of the weights. Source: HN20;
-    theory/regions-and-random-matrices#paths.
+    σ′² = ½, because a unit is on with probability ½. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of squared slopes"

@@ -39,13 +39,14 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
 
     The target is one of M orthogonal functions. The actual run trains on the labels of the target. The junk
     run has the same learner, start and noise, but its labels are fair coins. The junk flow JF is the sum of η
-    (E‖∇ℓ‖²)^½ over its steps, for the rate η and gradients ∇ℓ of the loss on single rows. The mean gradient
-    of the junk run is the gradient on labels 0, whatever the target is. Every step adds noise with standard
-    deviation σ to every weight. This noise makes the two runs hard to distinguish. The bound holds in
-    expectation over target, start and noise. Steps must follow the full gradient of square loss on all
-    vectors of ±1, and the target must be drawn from all products of bits. The proof uses Pinsker's inequality
-    for the two runs, and Bessel's inequality. With the Cauchy–Schwarz inequality instead of Bessel's,
-    M^(−1/4) would replace M^(−1/2). Source: AS20; theory/parities-and-noise#parities.
+    (E‖∇ℓ‖²)^½ over the steps of the junk run. Here η is the rate, ∇ℓ is the gradient of the loss on a single
+    row, and E is the mean over rows and coins. The mean gradient of the junk run is the gradient on labels 0,
+    whatever the target is. Every step adds noise with standard deviation σ to every weight. This noise makes
+    the two runs hard to distinguish. The bound holds in expectation over target, start and noise. Steps must
+    follow the full gradient of square loss on all vectors of ±1, and the target must be drawn from all
+    products of bits. The proof uses Pinsker's inequality for the two runs, and Bessel's inequality. With the
+    Cauchy–Schwarz inequality instead of Bessel's, M^(−1/4) would replace M^(−1/2). Source: AS20;
+    theory/parities-and-noise#parities.
     """
 
     title: ClassVar[str] = "junk-flow bound"

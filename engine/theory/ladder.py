@@ -17,18 +17,18 @@ from engine.theory.percolation import OfFactors
 
 
 class Ladder(OfFactors, frozen=True, tag="ladder"):
-    """c × the share of instances outside the F₂-span of those seen: lower bound for products of rows.
+    """c × the share of instances outside the F₂-span of those seen: lower bound on the loss for products.
 
     Instances are products x¹ ⊗ … ⊗ xʳ. A tuple names one row of each factor, and the instance is the product
-    of these rows. The tuple's indicator vector has a 1 for each of these rows, and zeros elsewhere. The span
-    is that of the indicator vectors seen. The learner must be invariant under rotations of single factors.
-    For two factors, the bound equals `percolation`. A label is the product of one random sign per factor.
-    Given the labels seen, the label of a tuple outside the span is ±1 with probability ½ each. It costs at
-    least c, the least mean loss on such a label. The bound is 0 once the indicator vectors seen have rank
-    Σ(d_l − 1) + 1, for factors with d_l rows. With one factor, the bound is 1 − k/d (WKA21 Thm 3). If all r
-    factors have 2 rows, an instance is equivalent to r bits. The smaller the group under which a learner is
-    invariant, the fewer examples it needs. `path-rule` attains the bound for square loss. Derived here; no
-    earlier statement is known to us. Source: theory/hadamard#factors.
+    of these rows. The tuple's indicator vector has a 1 for each of these rows, and zeros elsewhere. The
+    F₂-span contains all sums, modulo 2, of the indicator vectors seen. The learner must be invariant under
+    rotations of single factors. For two factors, the bound equals `percolation`. A label is the product of
+    one random sign per factor. Given the labels seen, the label of a tuple outside the span is ±1 with
+    probability ½ each. It costs at least c, the least mean loss on such a label. The bound is 0 once the
+    indicator vectors seen have rank Σ(d_l − 1) + 1, for factors with d_l rows. With one factor, the bound is
+    1 − k/d (WKA21 Thm 3). If all r factors have 2 rows, an instance is equivalent to r bits. The smaller the
+    group under which a learner is invariant, the fewer examples it needs. `path-rule` attains the bound for
+    square loss. Derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"

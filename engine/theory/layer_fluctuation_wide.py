@@ -30,8 +30,8 @@ class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     ~ N(0, K), K = C_b + v_{l−1}. v_l = C_w E σ² is the value of V_l in infinitely wide nets, as in
     `layer-recursion`, and F_0 = 0. The line is correct to first order in 1/n for the width n, and for any σ.
     It is about a single input of fixed length, at the start of training. Each layer adds the variance of a
-    mean of n numbers. It also passes on the fluctuation from the layers below, multiplied by the slope χ∥ of
-    the recursion for K. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    mean of n numbers. It also passes on the deviations of V_{l−1}, multiplied by χ∥ = dv_l/dv_{l−1}. Source:
+    RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "first order in 1/n"

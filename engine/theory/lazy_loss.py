@@ -83,13 +83,13 @@ class KernelRegime(Line, frozen=True):
 
 
 class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
-    """L₀ e^(−γλ₀t/m), γ = 2η: bound on the loss of gradient flow in the kernel regime, after t steps.
+    """L₀ e^(−γλ₀t/m), γ = 2η: bound on the loss in the kernel regime, after t steps.
 
-    There are m rows, and λ₀ is the least eigenvalue of E K, the mean tangent kernel of the first layer. The
-    bound is proved for gradient flow at the time γt, as long as λ_min(K) ≥ λ₀/2. The loss of gradient descent
-    differs by terms of order γ²/√n for n units. So the line is not a bound for gradient descent, but a value
-    to compare with. The measure `sufficient-width` is the least width for which λ_min(K) ≥ λ₀/2 is proved.
-    Source: DLL19; theory/wide-nets#kernel-regime.
+    η is the rate, m is the number of rows, and λ₀ is the least eigenvalue of E K, the mean tangent kernel of
+    the first layer. The bound is proved for gradient flow at the time γt, as long as λ_min(K) ≥ λ₀/2. The
+    loss of gradient descent differs by terms of order γ²/√n for n units. So the line is not a bound for
+    gradient descent, but a value to compare with. The measure `sufficient-width` is the least width for which
+    λ_min(K) ≥ λ₀/2 is proved. Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "loss bound of the kernel regime"

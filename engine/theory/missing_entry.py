@@ -23,13 +23,13 @@ OF_ROWS_SEEN = AverageLoss(rows="train")
 
 
 class MissingEntry(Line, frozen=True, tag="missing-entry"):
-    """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)², for W = A₁ᵀ A₂ ⋯ A_L.
+    """(1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)²: lower bound on the largest entry of a matrix W.
 
-    The bound is a lower bound on the largest entry of a product W of 2 × 2 matrices, which is trained on
-    observed entries. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient flow
-    keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant is positive at the start, |W₂₂| >
-    W₁₂W₂₁/|W₁₁| as long as ℓ < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to infinity. So these nets
-    do not converge to a fit of minimal norm. Source: Razin, Cohen 2020;
+    W = A₁ᵀ A₂ ⋯ A_L is a product of 2 × 2 matrices A_l, trained on observed entries. The bound is max_ij
+    |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing.
+    Gradient flow keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant is positive at the
+    start, |W₂₂| > W₁₂W₂₁/|W₁₁| as long as ℓ < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to
+    infinity. So such products do not converge to a fit of minimal norm. Source: Razin, Cohen 2020;
     theory/implicit-bias#matrix-completion.
     """
 
@@ -54,7 +54,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         entries = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if entries != SEEN or problem.labels != "soft" or problem.noise > 0:
             return Finding(
-                False, "requires the labels 0, 1 and 1 of the first three entries, and these are different"
+                False, "requires that the first three entries have the labels 0, 1 and 1 without noise"
             )
         if not protocol.schedule().flows or protocol.extent(4).most_examples != len(SEEN):
             return Finding(

@@ -53,7 +53,7 @@ class OfFactors(ByVerdict, frozen=True):
             return Finding(False, f"requires {requirement}, and the matrix is {problem.matrix.kind}")
         if not problem.labels_flip or problem.label_values != "signs":
             return Finding(
-                False, "requires labels ±1 that change sign with their row, and here labels are different"
+                False, "requires labels ±1 that change sign if their rows do, unlike the labels here"
             )
         return Finding(True, "labels are products of fair signs, one sign per factor of a row")
 
@@ -76,13 +76,13 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     of a row and a column. The pairs seen are the edges of a bipartite graph. The sum is over the connected
     components i of this graph, with r_i rows and q_i columns. The bound holds in expectation over the signs
     of the rows, for any loss. The constant c is the least mean loss if a label is ±1 with probability ½ each;
-    it is 1 for square loss. The order of the pairs must be independent of these signs and of the learner's
-    random choices. The bound is computed exactly for the pairs seen. In random order, the bound falls once k
-    exceeds √(d d′). A random graph then has a large connected component, and the labels of all pairs in this
-    component are determined. `path-rule` attains the bound for square loss. It is known that connectivity
-    decides whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The bound for all
-    learners that are invariant under rotations of single factors is derived here; no earlier statement is
-    known to us. Source: theory/hadamard#factors.
+    it is 1 for square loss. The order of the pairs must be independent of the signs of the rows and of the
+    learner's random choices. The bound is computed exactly for the pairs seen. In random order, the bound
+    falls once k exceeds √(d d′). A random graph then has a large connected component, and the labels of all
+    pairs in this component are determined. `path-rule` attains the bound for square loss. It is known that
+    connectivity decides whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The
+    bound for all learners that are invariant under rotations of single factors is derived here; no earlier
+    statement is known to us. Source: theory/hadamard#factors.
 
     Proof: the label of row u and column v is σ_u τ_v, with independent fair signs σ_u and τ_v. They are fair
     because the rows and the columns have random signs. Suppose that row u and column v are not connected. If

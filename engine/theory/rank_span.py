@@ -21,10 +21,11 @@ from engine.theory import (
 
 
 class RankSpan(ByVerdict, frozen=True, tag="rank-span"):
-    """k: the maximal rank of the matrix of weights with one column per target, for a linear neuron from 0.
+    """k: the largest rank of the weights of all targets, for a linear neuron that starts at 0.
 
-    After k examples, every weight vector is in the span of k instances, on any matrix, for any loss and any
-    labels. Source: WKA21 Thm 9; theory/hadamard#all-targets.
+    The weights of all targets form a matrix with one column per target. After k examples, every weight vector
+    is in the span of k instances, on any matrix, for any loss and any labels. Source: WKA21 Thm 9;
+    theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "span bound"

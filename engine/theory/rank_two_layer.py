@@ -14,11 +14,11 @@ from engine.theory.svd_two_layer import SVDTwoLayer
 
 
 class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
-    """2k + 1: the maximal rank of the matrix of weights with one column W₁ᵀw₂ per target.
+    """2k + 1: the largest rank of the weights of all targets, for a net of two linear layers.
 
-    W₁ᵀw₂ contains the weights of a net of two linear layers, W₁ and w₂. Let A = W₁(0)ᵀW₁(0). After k
-    examples, every column is in the span of 2k + 1 vectors: the k instances x_t, the k vectors A x_t, and the
-    start W₁(0)ᵀw₂(0). Source: WKA21 Thm 12; theory/hadamard#all-targets.
+    A net with the layers W₁ and w₂ predicts xᵀW₁ᵀw₂. The matrix of weights has one column W₁ᵀw₂ per target.
+    Let A = W₁(0)ᵀW₁(0). After k examples, every column is in the span of 2k + 1 vectors: the k instances x_t,
+    the k vectors A x_t, and the start W₁(0)ᵀw₂(0). Source: WKA21 Thm 12; theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "two-layer rank bound"

@@ -71,15 +71,15 @@ class OfSolver(HalfSpace, frozen=True):
 
 
 class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
-    """arccos(√q)/π with α = k/(d − 1): the asymptotic Bayes error for labels of an unknown direction.
+    """arccos(√q)/π with α = k/(d − 1): the asymptotic error of Bayes' rule for an unknown direction w*.
 
     q solves q = 2α ∫ Dξ φ(t)²/Φ(t) for t = ξ √(q/(1 − q)). φ and Φ are the density and the distribution
-    function of N(0, 1), and Dξ is the integral over ξ ~ N(0, 1). Labels are the signs of xᵀw*, and w* is the
-    unknown direction. A rotation-invariant learner has the same expected error for every w*, and therefore
-    for w* drawn uniformly from the sphere. So the learner's error is at least the Bayes risk for this prior,
-    at any d. The line is the limit of this risk as d, k → ∞ with α = k/(d − 1) fixed. For large α, it is
-    about 0.4417/α: an error of ε takes 0.44 d/ε examples. At a small d, the risk may be slightly below the
-    line. Source: Györgyi, Tishby 1990; Barbier et al. 2019; theory/symmetry#half-spaces.
+    function of N(0, 1), and Dξ is the integral over ξ ~ N(0, 1). Labels are the signs of xᵀw*. A
+    rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn uniformly
+    from the sphere. So the learner's error is at least the Bayes risk for this prior, at any d. The line is
+    the limit of this risk as d, k → ∞ with α = k/(d − 1) fixed. For large α, it is about 0.4417/α: an error
+    of ε takes 0.44 d/ε examples. At a small d, the risk may be slightly below the line. Source: Györgyi,
+    Tishby 1990; Barbier et al. 2019; theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "rotation-invariant Bayes error"

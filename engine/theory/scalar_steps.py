@@ -19,7 +19,7 @@ class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
     Example j is a row x_j with the label y_j. Step j uses this example alone, and has the size s_j. The
     neuron starts at 0. The line is for update rules such as AdaGrad and sign descent, which are not rotation
     invariant. But on a single example with entries ±1, they act like invariant rules: they add a multiple of
-    the example, w ← w + s_j y_j x_j. A step changes the prediction for its own row by s_j d, and no other
+    the example, w ← w + s_j y_j x_j. Step j changes the prediction for x_j by s_j y_j d, and no other
     prediction. With s_j = η, the loss is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is 1 − k/d. Source:
     theory/symmetry#modern-optimizers.
     """

@@ -23,14 +23,14 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     """1 − (2k+1)/d: lower bound for two linear layers on the mean loss of all targets, after k examples.
 
     The examples are rows of a d × d Hadamard matrix H, and the targets are the columns of [H, −H]. The layers
-    are fully connected, and all targets share an arbitrary start. Every step adds a multiple of w₂xᵀ to W₁
-    and a multiple of W₁x to w₂. Let A = W₁(0)ᵀW₁(0). After k examples, the weights W₁ᵀw₂ for every target lie
-    in the span of 2k + 1 vectors: x_t and A x_t for each example, and W₁(0)ᵀw₂(0). So the weights of all
-    targets have at most the rank 2k + 1. On other rows, the bound is (1/nm) Σ_{i>2k+1} s_i(Y)² for the matrix
-    Y of the labels of n rows and m targets. Here s_1(Y), s_2(Y), … are the singular values of Y, largest
-    first. Both bounds hold for any feature map. It was conjectured that the bound also holds with k + 1 in
-    place of 2k + 1. `two-layer-gap` refutes this conjecture by a feature map and a start that are constructed
-    for this purpose. Source: WKA21 Thm 12.
+    W₁ and w₂ are fully connected, and all targets share an arbitrary start. A step on an example x adds a
+    multiple of w₂xᵀ to W₁ and a multiple of W₁x to w₂. Let A = W₁(0)ᵀW₁(0). After k examples, the weights
+    W₁ᵀw₂ for every target lie in the span of 2k + 1 vectors: x_t and A x_t for each example, and W₁(0)ᵀw₂(0).
+    So the weights of all targets have at most the rank 2k + 1. On other rows, the bound is (1/nm) Σ_{i>2k+1}
+    s_i(Y)² for the matrix Y of the labels of n rows and m targets. Here s_1(Y), s_2(Y), … are the singular
+    values of Y, largest first. Both bounds hold for any feature map. It was conjectured that the bound also
+    holds with k + 1 in place of 2k + 1. `two-layer-gap` refutes this conjecture by a feature map and a start
+    that are constructed for this purpose. Source: WKA21 Thm 12.
     """
 
     title: ClassVar[str] = "two-layer bound"

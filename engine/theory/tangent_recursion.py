@@ -24,11 +24,12 @@ from engine.theory.layer_recursion import (
 class TangentRecursion(LayerRecursion, frozen=True, tag="tangent-recursion"):
     """Θ(x, x′) ← K + C_w E σ′(z) σ′(z′) Θ(x, x′) for every layer: the tangent kernel of infinitely wide nets.
 
-    x and x′ are the first two rows, z and z′ are signals of a unit on them, and K is the covariance of these
-    signals in the next layer: K ← C_w E σ(z) σ(z′), with Θ = K = C_w x·x′/d in the first layer. The line is
-    about nets without biases in the parametrisation `ntk`, at the start, as the width n → ∞. For ReLU at C_w
-    = 2, the factor is (π − arccos c)/π, where c is the correlation of z and z′. With one hidden layer, the
-    line is the mean of Θ(x, x′) over starts at every width. Source: JGH18; theory/wide-nets#kernel-regime.
+    x and x′ are the first two rows. The signals of a unit for these rows are z and z′, and K is their
+    covariance. In the first layer, K = Θ = C_w x·x′/d. For every further layer, K ← C_w E σ(z) σ(z′) is
+    computed before Θ. The line is about nets without biases in the parametrisation `ntk`, at the start, as
+    the width n → ∞. For ReLU at C_w = 2, the factor is (π − arccos c)/π, where c is the correlation of z and
+    z′. With one hidden layer, the line is the mean of Θ(x, x′) over starts at every width. Source: JGH18;
+    theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "wide limit of the kernel"

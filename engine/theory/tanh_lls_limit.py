@@ -29,9 +29,9 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     ρ fixed. The rows are random vectors of d entries ±1, and the label is one of these entries. Then the
     least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise. Among
     linear functions of xᵀw, the best estimate of the label is xᵀw itself, with the error 1 − ρ. Among all
-    functions of xᵀw, the best estimate has the error mmse(ρ/(1 − ρ)). For every ρ, this error is below the
-    bound `ri-rademacher`, although the learner is rotation invariant. Derived here; no earlier statement is
-    known to us. Source: theory/hadamard#random-signs.
+    functions of xᵀw, the best estimate has the error mmse(ρ/(1 − ρ)). For every ρ, this error is below
+    `ri-rademacher`, the bound for learners that are linear in the labels. Derived here; no earlier statement
+    is known to us. Source: theory/hadamard#random-signs.
     """
 
     title: ClassVar[str] = "limit"

@@ -26,8 +26,8 @@ class Automatic(Update, frozen=True):
             gt=0,
             le=LARGEST,
             title="loss scale c",
-            description="factor of the loss from which the rate is computed; "
-            "with m outputs, 1/(2m) gives half the mean square error",
+            description="the rate is computed from c times the loss; "
+            "with m outputs, c = 1/(2m) gives half the mean square error",
             extra=SELDOM,
         ),
     ] = 1.0
@@ -38,9 +38,10 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
     Here s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2). This η minimises the
     bound −ηG + ½(e^η − 1)² on the change of half the mean square error. Layer l has d_{l−1} inputs and d_l
-    outputs, and a weight vector has one output. The training loss of a net with m outputs is the sum of the
-    square errors of the outputs. Half the mean square error is c = 1/(2m) times the training loss. Weights
-    start as the architecture sets them. In the paper, they start as semi-orthogonal matrices times s_l.
+    outputs. If its weights form a vector, d_l = 1. The training loss of a net with m outputs is the sum of
+    the square errors of the outputs. Half the mean square error is c = 1/(2m) times the training loss.
+    Weights start as the architecture sets them. In the paper, they start as semi-orthogonal matrices times
+    s_l.
 
     With the net's `l2_penalty` λ, the bound has the additional term ½ aη². Here a = cλ d̃/L, and d̃ is the
     mean of d_l/d_{l−1}. Because η ≤ e^η − 1, the bound is at most −ηG + ½(1 + a)(e^η − 1)². The rate is the

@@ -38,6 +38,6 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "each step moves one weight, that with the largest gradient or the first of several",
+            "each step moves only the weight with the largest gradient entry",
             SIGN_FLIPS,
         )

@@ -18,9 +18,9 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     """LAMB: Adam's step u = m̂ / √(ε + v̂), rescaled to the length of the weights, W ← W − η u ‖W‖/‖u‖.
 
     W are the weights of one layer. If W = 0, the factor ‖W‖/‖u‖ is replaced by 1, because a layer that starts
-    at 0 would otherwise never move. The factor is also 1 if the norm of the layer's m is only a rounding
-    error, compared with the largest such norm of all layers. Lamb of pytorch-optimizer divides its step by 1
-    − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020; theory/symmetry#modern-optimizers.
+    at 0 would otherwise never move. The factor is also 1 if ‖m‖ is so much smaller than in another layer that
+    it is only a rounding error. Lamb of pytorch-optimizer divides its step by 1 − β₁ᵗ, and clips gradients by
+    norm. Source: You et al. 2020; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125

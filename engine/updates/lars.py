@@ -28,8 +28,8 @@ class LARS(Update, frozen=True, tag="lars"):
 
     G is the gradient of the layer with weights W, and norms are Frobenius norms. If W = 0, the factor ‖W‖/‖G‖
     is replaced by 1, because a layer that starts at 0 would otherwise never move. The factor is also 1 if ‖G‖
-    is only a rounding error, compared with the largest ‖G‖ of all layers. LARS of pytorch-optimizer has an
-    additional factor, its trust coefficient. Source: You, Gitman, Ginsburg 2017;
+    is so much smaller than in another layer that it is only a rounding error. LARS of pytorch-optimizer has
+    an additional factor, its trust coefficient. Source: You, Gitman, Ginsburg 2017;
     theory/symmetry#modern-optimizers.
     """
 

@@ -19,9 +19,10 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     """The p-norm algorithm, which is mirror descent with ½‖w‖_q²: θ ← θ − η g, then w = ∇½‖θ‖_p².
 
     Here 1/p + 1/q = 1. The dual weights θ start at ∇½‖w‖_q² for the initial weights w. Each weight is w_i =
-    sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2). A norm is over all entries of one parameter of one net. With p = 2,
-    the rule is gradient descent. With the default p = 2 ln d, where d is the number of entries, the rule is
-    close to EG. Source: Grove, Littlestone, Schuurmans 2001; theory/conventions#update-rules.
+    sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2). Each weight matrix, weight vector or bias vector of a net has a
+    separate norm. With p = 2, the rule is gradient descent. With the default p = 2 ln d, where d is the
+    number of entries, the rule is close to EG. Source: Grove, Littlestone, Schuurmans 2001;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 0.03125

@@ -20,11 +20,11 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     G is the gradient of the layer. If every instance x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L
     does not change. With `factors` = left, the direction of the step is L^(−1/2) G. With `grafting`, the step
-    keeps its direction but has the length of another rule's step. For sgd, this is the length of G. For adam,
-    it is the length of Adam's step with the usual constants. `block` splits G into blocks with this number of
-    columns, as is usual for large d. Each block has its own L and R. Each step requires an eigendecomposition
-    of L and of R, in float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020;
-    theory/symmetry#modern-optimizers.
+    keeps its direction but has the length of another rule's step. For `grafting` = sgd, this length is that
+    of G. For `grafting` = adam, it is that of Adam's step with the usual constants. `block` splits G into
+    blocks with this number of columns, as is usual for large d. Each block has its own L and R. Each step
+    requires an eigendecomposition of L and of R, in float64. Source: Gupta, Koren, Singer 2018; Anil et al.
+    2020; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05

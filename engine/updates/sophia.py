@@ -18,11 +18,11 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Sophia(Update, frozen=True, tag="sophia"):
     """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1) for each entry, from M = h = 0.
 
-    h is a running average of the diagonal of the Gauss–Newton matrix, h ← β₂h + (1 − β₂) diag(E L''(ŷ)
-    ∇ŷ∇ŷᵀ), where E is the mean over the examples of the step and L'' the second derivative of the loss by the
-    prediction ŷ. Here the diagonal is computed exactly at every step, whereas the paper estimates it every
-    tenth step. SophiaH of pytorch-optimizer takes the same steps for γ = 1 if it is given this diagonal.
-    Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
+    h is a running average of the diagonal of the Gauss–Newton matrix: h ← β₂h + (1 − β₂) diag(E L''(ŷ)
+    ∇ŷ∇ŷᵀ). E is the mean over the examples of the step. L'' is the second derivative of the loss with respect
+    to the prediction ŷ. Here the diagonal is computed exactly at every step, whereas the paper estimates it
+    every tenth step. SophiaH of pytorch-optimizer takes the same steps for γ = 1 if it is given this
+    diagonal. Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125

@@ -31,7 +31,7 @@ def open_demo(
         typer.Option(
             "--sheet",
             metavar="FILE.html",
-            help="Do not open the app, but write a sheet for a class: questions, and on a separate page the "
+            help="Do not open the app, but write a sheet of questions for students. A separate page has the "
             "answers from real runs.",
         ),
     ] = None,

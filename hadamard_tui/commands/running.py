@@ -192,7 +192,7 @@ def share_page(
         if settings:
             raise BadInput(
                 "--set",
-                "the set-ups of a path are fixed; to share a changed set-up, name its preset",
+                "the set-ups of a path are fixed; to share a changed set-up, give a preset, not a path",
             )
         from hadamard_tui.headless.pages import shared_path
 

@@ -400,7 +400,7 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
     sides = SIDES.get(line.structure().direction)
     if sides is None:
         words = (
-            f"a theory line of the direction {line.structure().direction} is no bound on the losses of a run"
+            f"a theory line with direction = {line.structure().direction} is no bound on the losses of a run"
         )
         return Check("measurement", None, words)
     picture = {"x": "k", "measure": line.measure}

@@ -109,7 +109,7 @@ def _symmetry_table(judged: RuleJudgement) -> Table:
         table.add_column(heading)
     for symmetry in judged.symmetries:
         word = Text(f"{SIGNS[symmetry.word]} {symmetry.word}", STYLES[symmetry.word])
-        change = f"{symmetry.change:.1g} of their change in training"
+        change = f"{symmetry.change:.1g} × the change by training"
         table.add_row(symmetry.group, word, change, f"{symmetry.by_rounding:.1g}")
     return table
 

@@ -256,7 +256,7 @@ def _divergence_phrase(curve: Curve, clock: str) -> str:
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
     extent = f"in {curve.diverged} of {curve.replicas} replicas, first at {clock} = {curve.diverged_at:g}"
-    means = "" if curve.diverged == curve.replicas else "; later means exclude these replicas"
+    means = "" if curve.diverged == curve.replicas else "; from then on, averages exclude these replicas"
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 

@@ -89,7 +89,7 @@ class Guide:
     async def break_stop(self) -> None:
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify(
-                "The talk shows no change that makes the theorem of this preset inapplicable."
+                "The talk has no change for this preset that makes its theorem inapplicable."
             )
             return
         self._is_broken = True

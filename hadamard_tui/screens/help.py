@@ -61,9 +61,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What are the dashed lines?",
-            "They are theory lines. A lower bound applies to some learners: on average, their loss cannot "
-            "stay below this bound. The curves of these learners have long dashes and cannot stay in the "
-            "shaded region. Curves of other learners can stay there. Dotted lines are conjectures. "
+            "They are theory lines, except for curves with long dashes. A lower bound applies to some "
+            "learners: on average, their loss cannot stay below this bound, in the shaded region. The curves "
+            "of these learners have long dashes. Curves of other learners can stay in the shaded region. "
+            "Dotted lines are conjectures. "
             "In the table, a bound in parentheses does not apply to the learner, whose loss may be lower. "
             "The ratio is loss / bound.",
         ),

@@ -54,7 +54,7 @@ None means that the setting is detected from the file.
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
 """Kinds of labels, by the text of the choice. None means that the kind is detected."""
 
-NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
+NO_FILE = "Choose a file first. If the page asks how to read the file, answer this question."
 
 NO_SKRUB = "Columns of words or dates are left out; to use them as features: pip install skrub"
 

@@ -370,6 +370,7 @@ def divergence_message(diverged: Diverged, session: Session) -> str:
     if diverged.total == 1:
         return f"{who} {diverged.fate} {where}{continuation}{why}."
     if diverged.replicas == diverged.total:
-        return f"{who} {diverged.fate} in all {diverged.total} replicas, the last {where}{continuation}{why}."
+        extent = f"in all {diverged.total} replicas, in the last one {where}"
+        return f"{who} {diverged.fate} {extent}{continuation}{why}."
     replicas = f"{diverged.replicas} of {diverged.total} replicas"
     return f"{who} {diverged.fate} in {replicas} {where}; the other replicas go on{why}."

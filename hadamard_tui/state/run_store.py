@@ -38,7 +38,7 @@ def needed_store() -> Store:
     if (runs := store()) is None:
         raise BadInput(
             "kept_points_mb",
-            "0 in the configuration file turns the store of runs off; write a larger number in that file",
+            "0 turns the store of runs off; write a larger number in the configuration file",
         )
     return runs
 

@@ -120,7 +120,7 @@ async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_column
 
 def test_help_says_for_whom_the_shaded_region_is_excluded():
     answers = dict(questions())
-    excluded = "The curves of these learners have long dashes and cannot stay in the shaded region"
+    excluded = "their loss cannot stay below this bound, in the shaded region"
     assert excluded in answers["What are the dashed lines?"]
 
 

@@ -415,5 +415,5 @@ def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
     event = Diverged("GD", 8.0, 4, 4)
     for experiment, addition in ((together, "; the other learners go on"), (alone, "")):
         session: Any = SimpleNamespace(experiment=experiment, point=SimpleNamespace(label="eta = 0.3"))
-        told = f"GD diverged in all 4 replicas, the last at k = 8, eta = 0.3{addition}."
+        told = f"GD diverged in all 4 replicas, in the last one at k = 8, eta = 0.3{addition}."
         assert divergence_message(event, session) == told

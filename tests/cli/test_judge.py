@@ -140,13 +140,13 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     assert (
         "By its declared structure, the rule is not rotation invariant: signs distinguish features;" in text
     )
-    assert "rotations ✗ not invariant 0.5 of their change in training 1e-15" in text
+    assert "rotations ✗ not invariant 0.5 × the change by training 1e-15" in text
     assert "permutations ✓ invariant" in text
     assert "sign flips ? unstable" in text
     assert "Hadamard rows 1.250 ± 0.010 above, η = 0.1 1.500 ± 0.010 above, η = 0.1" in text
     assert "Loss of sign at its best rate" in text
     assert "sparse Gaussian target: not run; it is not there" in text
-    assert "Runs use only the declared structure" not in text
+    assert "only to rules that declare their invariance" not in text
 
 
 def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_only_declarations() -> None:
@@ -161,7 +161,7 @@ def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_onl
         "By its declared structure, the rule is not known to be rotation invariant: nothing is declared."
         in text
     )
-    assert "Runs use only the declared structure of a rule (method `invariance`)" in text
+    assert "only to rules that declare their invariance (method `invariance`)" in text
     assert page.count("η = 0.1 ") == 2, "a rate is on one line at 80 columns"
     assert rule_judgement.as_json(judged)["rate_of_symmetries"] == 0.125
     assert "Measured at η = 0.125." in rule_pages.as_markdown(judged)

@@ -252,7 +252,7 @@ def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, cal
     sentence = re.search(r"✗ GD diverged in (\d+) of 20 replicas, first at k =\s+(\d+)", out)
     assert sentence, out
     assert 0 < int(sentence.group(1)) < 20
-    assert "means exclude these replicas" in " ".join(out.split())
+    assert "averages exclude these replicas" in " ".join(out.split())
     table = out[out.index("A GD") : out.index("✗ GD")]
     assert re.search(r"\n +32 +\d", table), "the curve goes on to the end"
     assert "diverged" not in table

@@ -144,7 +144,7 @@ def test_progress_rises_to_one_and_an_error_in_it_ends_the_run() -> None:
 def test_changes_are_texts_and_belong_to_a_name() -> None:
     trace = engine.run("hadamard-128", *SMALL)
     assert trace.experiment == engine.load("hadamard-128", *SMALL).experiment
-    with pytest.raises(engine.BadInput, match="changes need the name of a preset"):
+    with pytest.raises(engine.BadInput, match="changes require the name of a preset"):
         engine.run(engine.load("hadamard-128", *SMALL), "run.seed=1")
     with pytest.raises(engine.BadInput, match="a change must be a text"):
         engine.load("hadamard-128", {"run.seed": 1})  # type: ignore[arg-type]

@@ -337,7 +337,7 @@ def test_a_rule_that_replaces_the_step_of_another_says_anew_what_its_steps_are(r
 
 def test_a_backend_that_there_is_not_is_refused_with_the_reason():
     for path, words, reason in (
-        ("structured", {"learners": {"LLS": LLS}}, "a solver needs the instances, so a scaled identity"),
+        ("structured", {"learners": {"LLS": LLS}}, "a multiple of the identity, but a solver needs"),
         ("structured", {"matrix": "gaussian"}, "the instances of gaussian"),
         (
             "structured",

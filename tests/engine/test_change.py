@@ -170,7 +170,7 @@ def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():
     broken = promised(SIGNED_PERMUTATIONS, {ROTATIONS: 0.5, PERMUTATIONS: 1e-15, SIGN_FLIPS: 0.2})
     assert not broken.agrees
     assert (
-        "according to the structure that its parts declare, the learner is invariant under sign flips of the"
+        "by its declared structure, the learner is invariant under sign flips of the"
         " coordinates" in broken.conflict
     )
     assert not broken.sound

@@ -203,7 +203,7 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
             {"x": "step", "read": {"over": "layer", "take": "max"}},
             {},
             "pictures[0].contours",
-            "along layer, which `read` reduces to one",
+            "along layer, but `read` reduces layer to one",
         ),
         (
             {},

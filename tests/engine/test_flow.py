@@ -456,8 +456,8 @@ def test_flows_are_judged_as_their_rules_are():
     [
         (flow(), {"update": "adam"}, "learners[0].update", "does not follow a gradient flow"),
         (flow(), {"update": "momentum"}, "learners[0].update", "does not follow a gradient flow"),
-        (flow(), gd([0.1, 0.2]), "learners[0].update", "set a single rate"),
-        (flow(), gd("best"), "learners[0].update", "set a single rate"),
+        (flow(), gd([0.1, 0.2]), "learners[0].update", "set one rate"),
+        (flow(), gd("best"), "learners[0].update", "set one rate"),
         (flow(first=3.0), gd(0.1), "protocol.first", "at most half"),
         (flow(first=1.0, grid="linear"), gd(0.1), "protocol.first", "set grid = log"),
         (flow(train=9), gd(0.1), "protocol.train", "at most 8"),

@@ -309,7 +309,7 @@ def test_a_picture_has_at_most_one_headline():
     with pytest.raises(BadInput) as refused:
         presets.load("hadamard-128", [f"claims=[{marked}, {marked}]"])
     assert refused.value.where == "hadamard-128: claims[1].headline"
-    assert refused.value.fault == "claims[0] is already the headline of this picture; keep one of the two"
+    assert refused.value.fault == "claims[0] has headline = true for the same picture; remove one of them"
 
 
 def test_the_page_of_headlines_lists_every_preset():

@@ -171,7 +171,7 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
 @pytest.mark.parametrize(
     ("picture", "reason"),
     [
-        ({"x": "step", "measure": "loss"}, "only beside a function of x, which loss is not; leave"),
+        ({"x": "step", "measure": "loss"}, "only beside a learned function, not beside loss; leave"),
         (
             {"x": "input", "measure": "function", "times": "2"},
             "times changes the scale of the y-axis",

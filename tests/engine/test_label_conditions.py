@@ -63,7 +63,7 @@ def test_ri_signed_does_not_hold_for_parities_that_a_sign_of_the_row_leaves(degr
     finding = holds("ri-signed", described)
     assert not finding.holds
     assert finding.reason == (
-        "requires labels that change sign with their row, and those of parity on hadamard do not"
+        "requires labels that change sign if their rows do, but labels of parity on hadamard do not"
     )
     if degree == 8:
         measured, _ = means(described)["kernel"]
@@ -109,7 +109,7 @@ def test_signs_of_orthogonal_rows_do_not_flip_the_constant_label(kind, protocol)
     finding = holds(kind, described)
     assert not finding.holds
     assert finding.reason == (
-        "requires labels that change sign with their row, and those of constant on orthogonal do not"
+        "requires labels that change sign if their rows do, but labels of constant on orthogonal do not"
     )
     measured, errors = means(described)["kernel"]
     assert (measured + ERRORS * errors < (7 / 8) ** np.arange(9))[3:8].any()

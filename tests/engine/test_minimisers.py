@@ -187,7 +187,7 @@ def test_a_curve_along_its_loss_is_at_the_first_record_that_has_passed_a_place()
 
 
 def test_along_a_loss_nothing_is_relative_to_another_learner():
-    with pytest.raises(BadInput, match="learners have no common values"):
+    with pytest.raises(BadInput, match="learners have different values"):
         distances({**gd(0.05), "tends_to": "lls"}, relative="it")
 
 

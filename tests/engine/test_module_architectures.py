@@ -126,7 +126,7 @@ class Failing(Net, frozen=True, tag="failing-net"):
 
 def test_a_module_of_other_outputs_or_inputs_is_refused():
     assert Vectors().layout(D).refusal == (
-        "its module returns [3, 2] for 3 instances; it must return [3] or [3, 1]"
+        "its module returns shape [3, 2] for 3 instances; the shape must be [3] or [3, 1]"
     )
     refusal = Failing().layout(D).refusal
     assert refusal.startswith("its module fails for 6 features: RuntimeError: mat1 and mat2")

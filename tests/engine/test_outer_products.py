@@ -210,7 +210,7 @@ def test_lines_of_products_say_what_they_require():
     for words, reason in (
         ({"matrix": {"row_signs": False}}, "with random signs"),
         ({"matrix": {"repeat": 1}}, "repeated"),
-        ({"noise": 0.1}, "here labels are different"),
+        ({"noise": 0.1}, "unlike the labels here"),
     ):
         learners = {"GD": gd(0.01)}
         for line in run(described((4, 4), learners, **words)).lines:

@@ -124,7 +124,7 @@ def test_the_count_of_a_run_is_that_of_its_nets():
             "t of cells must be named in `x`, `read` or `at`",
         ),
         ({"x": "s", "y": "s", "measure": "cells"}, "", "t of cells must be named in `x`"),
-        ({"x": "s", "y": "step", "measure": "cells"}, ".y", "axes and indices, but step is a clock"),
+        ({"x": "s", "y": "step", "measure": "cells"}, ".y", "step counts the progress of a run"),
         ({"x": "s", "y": "d", "measure": "cells", "at": {"t": 0}}, ".y", "nothing varies along y"),
     ],
 )

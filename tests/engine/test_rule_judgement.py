@@ -138,7 +138,7 @@ def test_arguments_of_a_class_are_options_and_a_partial_stands_for_its_class(mon
             rule_of(refused)
     with pytest.raises(BadInput, match="did you mean momentum"):
         rule_of(SGD, {"momentun": 0.9})
-    with pytest.raises(BadInput, match="set the fields of this rule"):
+    with pytest.raises(BadInput, match="set its fields"):
         rule_of(GD(), {"lr": 0.5})
 
 

@@ -121,7 +121,7 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     ("words", "where", "reason"),
     [
         ({"pictures": []}, "axes[1].until", "no picture has a `read` along this axis"),
-        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "needs all values of this axis"),
+        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "which needs all values"),
         ({"until": "dawn"}, "axes[1].until", "dawn"),
     ],
 )

@@ -222,7 +222,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
-    assert "every replica is divided by a different number" in seen.absences.lines["ri-signed"]
+    assert "the picture divides each replica by a different number" in seen.absences.lines["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
@@ -710,3 +710,26 @@ def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record(
     without_records = run_sweep(sweep_of(document), lambda: 0)
     (picture,) = without_records.sweep.experiment.pictures
     assert all(len(drawn.y) == 0 for drawn in view(picture, without_records).curves)
+
+
+@pytest.mark.parametrize("count", [7, 1003])
+@pytest.mark.parametrize("summary", ["mean", "median", "geometric", *SPREAD])
+def test_standard_errors_of_all_subsets_together_are_those_of_single_subsets(summary, count):
+    draws = np.random.default_rng(0).lognormal(size=(count, 3))
+    if summary != "median":
+        draws[2, 1] = draws[:-2, 2] = np.nan
+
+    def estimate(subset):
+        return reductions.summary(summary, draws[subset])
+
+    together = reductions.standard_error(summary, count, estimate, draws)
+    np.testing.assert_allclose(together, reductions.standard_error(summary, count, estimate), rtol=1e-9)
+
+
+@pytest.mark.parametrize("summary", ["geometric", "log-variance"])
+def test_infinite_logarithms_have_no_standard_error(summary):
+    draws = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    error = reductions.standard_error(
+        summary, 3, lambda subset: reductions.summary(summary, draws[subset]), draws
+    )
+    assert list(np.isfinite(error)) == [summary == "geometric", True]

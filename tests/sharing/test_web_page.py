@@ -216,7 +216,7 @@ def test_a_path_is_shared_as_one_page_with_all_its_stops(
         assert page.count(words) == 1
     assert "hadamard-tui run hadamard-128 --set learners.GD.update.lr=0.01" in page
     assert main(["share", "two.toml", "--set", "problem.matrix.d=8"]) == 2
-    assert "to share a changed set-up, name its preset" in capsys.readouterr().err
+    assert "to share a changed set-up, give a preset, not a path" in capsys.readouterr().err
 
 
 def test_what_is_no_result_is_refused_in_one_line(

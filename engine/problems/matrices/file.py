@@ -72,7 +72,7 @@ class File(Matrix, frozen=True, tag="file"):
         bool,
         Meta(
             title="encode",
-            description="turn words, dates and missing cells into numbers that only training rows determine",
+            description="turn words, dates and missing cells into numbers, by the training rows alone",
         ),
     ] = False
     bias: Annotated[bool, Meta(title="bias", description="add a last feature that is always 1")] = False

@@ -29,7 +29,7 @@ class Separable(Matrix, frozen=True, tag="separable"):
             ge=0,
             le=LARGEST,
             title="margin μ",
-            description="distance by which one entry of every instance, entry i, is shifted away from 0",
+            description="distance by which entry i of every instance is shifted away from 0",
         ),
     ] = 0.5
     entry: Annotated[

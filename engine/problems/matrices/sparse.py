@@ -14,8 +14,8 @@ class Sparse(Gaussian, frozen=True, tag="sparse"):
     """Fewer Gaussian instances than features, as in sparse regression: n = 100 and d = 1000.
 
     The entries of the instances are drawn as in `gaussian`, and the sizes n and d are those of an experiment
-    in WGL20. For the rest of this experiment, use the target `sparse` with r = 5 non-zeros of size 1/√r, and
-    label noise σ = 0.1. To measure generalisation, increase n and train on the first 100 rows with protocol
+    in WGL20. To repeat this experiment, use the target `sparse` with r = 5 non-zeros of size 1/√r, and label
+    noise σ = 0.1. To measure generalisation, increase n and train on the first 100 rows with protocol
     `epochs`, `train` = 100. Source: WGL20 §4; theory/conventions#matrices.
     """
 

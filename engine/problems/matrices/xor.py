@@ -17,7 +17,7 @@ from engine.problems.matrices.hadamard import arranged
 
 
 class XOR(Matrix, frozen=True, tag="xor"):
-    """All vectors of log₂ d bits ±1; a target is the product of a subset of the bits, their parity.
+    """All vectors of log₂ d bits ±1; a target is the parity of a subset of the bits, which is their product.
 
     With `features` = bits, the learner sees the bits b. With `features` = products, it sees all d products
     φ(b)_I = ∏_{i∈I} b_i, which are a row of Sylvester's matrix. Targets refer to products in both cases.

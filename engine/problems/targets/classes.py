@@ -32,7 +32,7 @@ class Classes(Target, frozen=True, tag="classes"):
     A share `corrupted` of the instances of every cluster has the label of another class, chosen uniformly.
     Without clusters, `corrupted` is the share of the instances of every class. Wrong labels are spread
     evenly: each cluster, in the order of its instances, is cut into equal stretches with one wrong label
-    each. So the first rows, on which learners train, have about the same share of wrong labels as all rows.
+    each. So the training rows, which come first, have about the same share of wrong labels as all rows.
     Measures use the corrupted labels, except for the error on true labels. Source:
     theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
     theory/parities-and-noise#mixtures, theory/automatic-descent#variants-and-recipes.
@@ -68,7 +68,7 @@ class Classes(Target, frozen=True, tag="classes"):
             raise BadInput(
                 "problem.target.kind",
                 f"the instances of {matrix.kind} have no classes; set [problem.matrix] kind = "
-                '"clusters" or "digits", or, for a file, set `label` to a column of words or whole numbers',
+                '"clusters" or "digits"; for a file, set `label` to a column of words or whole numbers',
             )
         if matrix.repeat is not None:
             raise BadInput(

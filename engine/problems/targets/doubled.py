@@ -12,8 +12,8 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class Doubled(Target, frozen=True, tag="doubled"):
     """Every feature and every negated feature is a target, [H, −H]. The loss averages over the 2d targets.
 
-    Start weights that lower the loss on a feature raise the loss on the negated feature. Source: WKA21 Thms
-    10, 12; theory/conventions#targets.
+    A start that lowers the loss on a feature raises the loss on the negated feature. Source: WKA21 Thms 10,
+    12; theory/conventions#targets.
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:

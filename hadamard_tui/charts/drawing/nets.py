@@ -36,7 +36,7 @@ NARROWEST = 24
 """Minimum width of a net in columns."""
 
 NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
-WORDS = "weights: bright large, dotted small, dashed < 0"
+WORDS = "weights: bright = large, dotted = small, dashed < 0"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
 """Inks (colour numbers) of everything but edges.
