@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,10 @@ class FreshModels(InPieces):
         architecture, update = inputs.learner.trained
         nets = data.replicas * data.variants * data.targets // architecture.outputs
         together = max(1, NUMBERS // (nets * architecture.layout(data.instances.d).size))
-        self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
+        # The models for k = 0 do not train, so no batch that trains computes with them.
+        untrained = int(np.count_nonzero(grid == 0))
+        ends = [0, *range(untrained, len(grid), together), len(grid)]
+        self._parts = [slice(first, end) for first, end in pairwise(ends) if first < end]
         start = start_of(inputs)
         self._groups = [begin(grid[part], inputs, start) for part in self._parts]
         self._grid, self._draws = grid, inputs.streams("batches")
@@ -161,7 +165,8 @@ class BatchedModels:
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
         architecture, update = inputs.learner.trained
         decays = architecture.layout(data.instances.d).l2_penalty > 0
-        narrowed = self._instances.narrowed() if update.structure().columnwise and not decays else None
+        narrows = last > 0 and update.structure().columnwise and not decays
+        narrowed = self._instances.narrowed() if narrows else None
         self._narrow = narrowed is not None
         if narrowed is not None:
             self._instances = narrowed

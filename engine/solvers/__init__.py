@@ -151,6 +151,21 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
         yield instances.rows[:, number, :, None].double(), by_replica[:, :, number, None].double()
 
 
+TOGETHER = 64
+"""Largest number of examples that `in_blocks` yields at a time."""
+
+
+def in_blocks(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Yield b examples at a time, in float64: instances X [R, b, d] with their labels y [R, m, b].
+
+    Args: instances [R, n, d]; their labels [R·m, n]. Raises: Stopped.
+    """
+    by_replica = labels.view(instances.replicas, -1, instances.n)
+    for X, y in zip(instances.rows.split(TOGETHER, 1), by_replica.split(TOGETHER, 2), strict=True):
+        go_on()
+        yield X.double(), y.double()
+
+
 class SolvedWeights:
     """Base class of linear hypotheses whose weights a solver computes when they are first needed."""
 

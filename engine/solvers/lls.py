@@ -9,7 +9,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, SolverStructure, one_by_one
+from engine.solvers import Solver, SolverStructure, in_blocks
 
 DEPENDENT = 1e-9
 """An instance adds no rank if less than this share of its length is outside the span of earlier instances."""
@@ -21,7 +21,9 @@ class LLS(Solver, frozen=True, tag="lls"):
     Greville's recursion updates two matrices in float64: the projector P onto the span of the instances, and
     M = (XᵀX)⁺. The part of a new instance x outside the span is c = x − P x. If c ≠ 0, then w ← w + c (y −
     xᵀw)/‖c‖². Otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when an instance first lies in the
-    span of earlier instances. Source: Greville 1960; theory/conventions#update-rules.
+    span of earlier instances. A QR decomposition adds several instances with c ≠ 0 at once. Several instances
+    in the span are added by M ← M − MXᵀS⁻¹XM and w ← w + MXᵀS⁻¹(y − Xw), with S = I + XMXᵀ and the old M on
+    the right. Source: Greville 1960; theory/conventions#update-rules.
     """
 
     def structure(self) -> SolverStructure:
@@ -53,16 +55,59 @@ class LeastSquaresFit:
         shape = (data.replicas, data.instances.d, data.instances.d)
         self._projector = torch.zeros(shape, dtype=torch.float64, device=rows.device)
         self._inverse: torch.Tensor | None = None  # M, from the first dependent instance on
-        self._seen: list[torch.Tensor] = []  # instances before the first dependent one
+        self._seen: list[torch.Tensor] = []  # instances before the first dependent one, [R, d, b] each
+        self._rank = torch.zeros(data.replicas, 1, 1, dtype=torch.int64, device=rows.device)
         self._w = torch.zeros(
             (data.replicas, data.targets, shape[-1]), dtype=torch.float64, device=rows.device
         )
         self._solution = self._w.to(rows.dtype, copy=True).flatten(0, 1)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        for x, y in one_by_one(instances, labels):
-            self._add_example(x, y)
+        for X, y in in_blocks(instances, labels):
+            if X.shape[1] > 1 and self._add_examples(X, y):
+                continue
+            for number in range(X.shape[1]):
+                self._add_example(X[:, number, :, None], y[:, :, number, None])
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
+
+    def _add_examples(self, X: torch.Tensor, y: torch.Tensor) -> bool:
+        """Update the solution by b examples at once: instances X [R, b, d] with labels y [R, m, b].
+
+        This is possible if they all add rank, or if earlier instances span all features, in every replica.
+        Return False, and change nothing, in all other cases.
+        """
+        if self._inverse is not None:
+            return bool((self._rank == X.shape[2]).all()) and self._add_spanned(self._inverse, X, y)
+        if X.shape[1] > X.shape[2]:
+            return False
+        outside = torch.baddbmm(X, X, self._projector, alpha=-1)
+        outside = torch.baddbmm(outside, outside, self._projector, alpha=-1)
+        basis, triangle = torch.linalg.qr(outside.mT)  # [R, d, b], [R, b, b]
+        lengths = triangle.diagonal(dim1=1, dim2=2).abs()
+        if not (lengths > DEPENDENT * torch.linalg.vector_norm(X, dim=2)).all():
+            return False
+        errors = torch.baddbmm(y, self._w, X.mT, alpha=-1)
+        along = torch.linalg.solve_triangular(triangle, errors, upper=True, left=False)
+        self._w.baddbmm_(along, basis.mT)
+        self._projector.baddbmm_(basis, basis.mT)
+        self._seen.append(X.mT)
+        self._rank += X.shape[1]
+        return True
+
+    def _add_spanned(self, inverse: torch.Tensor, X: torch.Tensor, y: torch.Tensor) -> bool:
+        """Update the solution, and `inverse` M, by examples in the span of earlier ones; return True.
+
+        With S = I + XMXᵀ, M becomes M − MXᵀS⁻¹XM, and w changes by MXᵀS⁻¹(y − Xw).
+        """
+        images = X @ inverse
+        eye = torch.eye(X.shape[1], dtype=X.dtype, device=X.device)
+        root = torch.linalg.cholesky(eye + images @ X.mT)
+        halves = torch.linalg.solve_triangular(root, images, upper=False)  # [R, b, d]
+        errors = torch.baddbmm(y, self._w, X.mT, alpha=-1)
+        weighted = torch.linalg.solve_triangular(root, errors.mT, upper=False)  # [R, b, m]
+        self._w.baddbmm_(weighted.mT, halves)
+        inverse.baddbmm_(halves.mT, halves, alpha=-1)
+        return True
 
     def _add_example(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """Update the solution by one example: an instance x [R, d, 1] with labels y [R, m, 1]."""
@@ -71,6 +116,7 @@ class LeastSquaresFit:
         outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)
         length = torch.bmm(outside.mT, outside)
         new = length > DEPENDENT**2 * torch.bmm(x.mT, x)
+        self._rank += new
         error = torch.baddbmm(y, self._w, x, alpha=-1)  # [R, m, 1]
         if self._inverse is None and not new.all():
             self._inverse = self._initial_inverse()

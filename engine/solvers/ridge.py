@@ -12,7 +12,7 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver, SolverStructure, one_by_one
+from engine.solvers import Solver, SolverStructure, in_blocks
 
 
 class Ridge(Solver, frozen=True, tag="ridge"):
@@ -79,13 +79,17 @@ class Root:
         roots = factor.diagonal(dim1=1, dim2=2)[:, None]
         return images.mT * roots, roots.square()
 
+    def product(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return the products P v [R, d, m] for vectors v, the columns of `vectors` [R, d, m]."""
+        return self._root @ (self._root.mT @ vectors)
+
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the leverages xᵀP x [R, n] of rows x [R, n, d]."""
         return (rows @ self._root).square().sum(2)
 
 
 class RidgeFit:
-    """Ridge solution w for every replica and target, updated example by example."""
+    """Ridge solution w for every replica and target, updated by one or several examples at a time."""
 
     def __init__(self, data: Data, lam: float) -> None:
         self._root = Root.of_penalty(data, lam)
@@ -94,9 +98,12 @@ class RidgeFit:
         self._dtype = data.labels.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        for x, y in one_by_one(instances, labels):
-            image, stretch = self._root.add(x.mT)
-            self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)
+        for X, y in in_blocks(instances, labels):
+            errors = torch.baddbmm(y, self._w, X.mT, alpha=-1)  # [R, m, b]
+            images, stretches = self._root.add(X)
+            # w changes by P Xᵀ(y − Xw), where P = (XᵀX + λI)⁻¹ already includes the new instances.
+            gains = images / stretches if X.shape[1] == 1 else self._root.product(X.mT)  # [R, d, b]
+            self._w.baddbmm_(errors, gains.mT)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights())

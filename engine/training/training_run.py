@@ -16,6 +16,7 @@ from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Hypothesis, Predictor, Solved, Turnable
 from engine.problems.data import Data
 from engine.problems.instances import DenseInstances, element
+from engine.solvers import TOGETHER
 from engine.training.descent import Descent, TrainingInputs
 from engine.training.recorder import Block
 
@@ -95,21 +96,27 @@ def _is_solved(kind: type) -> bool:
     return issubclass(kind, Solved)
 
 
+MULTIPLICATIONS = 1 << 25
+"""Multiplications per piece of work of a solver that takes d² of them for each example and replica."""
+
+
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
     """Train a hypothesis on examples, the instances [R, n, d] with labels [B, n].
 
-    Gradient descent makes one update for all examples, and nothing is yielded. A solver receives the examples
-    one by one, and then solves for each member of its batch in turn. For solvers, None is yielded between
-    these pieces of work.
+    Gradient descent makes one update for all examples, and nothing is yielded. A solver receives some
+    examples at a time, and then solves for each member of its batch in turn. For solvers, None is yielded
+    between these pieces of work.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
         return
-    for number in range(instances.n):
-        if number > 0:
+    per_example = instances.replicas * instances.d**2
+    together = min(TOGETHER, max(1, MULTIPLICATIONS // per_example))
+    for first in range(0, instances.n, together):
+        if first > 0:
             yield
-        example = slice(number, number + 1)
-        hypothesis.learn(instances.at(example), labels[:, example])
+        examples = slice(first, first + together)
+        hypothesis.learn(instances.at(examples), labels[:, examples])
     if _is_solved(type(hypothesis)) and isinstance(hypothesis, Solved):
         yield from hypothesis.solving()
 

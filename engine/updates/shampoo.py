@@ -84,14 +84,11 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
             blocks = self._column_blocks(G)  # [B, blocks, h, size]
             left_factors[layer] = state["L"][layer] + blocks @ blocks.mT
             if self.factors == "left":
-                moves = power(left_factors[layer], -1 / 2, self.eps) @ blocks
+                moves = power_times(left_factors[layer], -1 / 2, self.eps, blocks)
             else:
                 right_factors[layer] = state["R"][layer] + blocks.mT @ blocks
-                moves = (
-                    power(left_factors[layer], -1 / 4, self.eps)
-                    @ blocks
-                    @ power(right_factors[layer], -1 / 4, self.eps)
-                )
+                moved = power_times(left_factors[layer], -1 / 4, self.eps, blocks)
+                moves = power_times(right_factors[layer], -1 / 4, self.eps, moved.mT).mT
             move = moves.transpose(1, 2).flatten(2)[..., : G.shape[2]]
             directions[layer] = move.to(g.dtype).reshape(g.shape)
         new = {"L": left_factors, "R": right_factors}
@@ -142,7 +139,11 @@ def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return sizes.where(finite[..., None], torch.nan), axes
 
 
-def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
-    """Return S^p for symmetric matrices S, after eigenvalues below `least` are set to `least`."""
+def power_times(matrices: torch.Tensor, exponent: float, least: float, factors: torch.Tensor) -> torch.Tensor:
+    """Return S^p F for symmetric matrices S, after eigenvalues below `least` are set to `least`.
+
+    Args:
+        factors: matrices F [..., d, h].
+    """
     sizes, axes = eigh(matrices)
-    return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT
+    return axes @ ((sizes.clamp(min=least) ** exponent)[..., None] * (axes.mT @ factors))

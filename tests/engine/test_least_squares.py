@@ -9,6 +9,8 @@ from naive import least_squares
 from engine.core import catalogue
 from engine.problems.data import Data
 from engine.problems.instances import DenseInstances
+from engine.runtime.run import run
+from engine.training import training_run
 
 NEAR = 1e-9
 
@@ -94,3 +96,50 @@ def test_float32_experiments_are_solved_in_float64():
     single, double = (weights(experiment(**words, dtype=dtype)) for dtype in ("float32", "float64"))
     assert single.dtype == np.float32
     assert abs(single - double).max() < 1e-4
+
+
+def fitted(solver, data, together):
+    """Weights [B, d] after all examples, of which the solver is given `together` at a time."""
+    hypothesis = solver.begin(data)
+    for first in range(0, data.instances.n, together):
+        block = slice(first, first + together)
+        hypothesis.learn(data.instances.at(block), data.labels[:, block])
+    return hypothesis.weights().numpy()
+
+
+OF_MANY = {
+    "fewer than features": random(20, 2, 150, 160),
+    "more than features": random(21, 2, 230, 12),
+    "as many as features": random(22, 2, 70, 70),
+    "in a subspace": random(23, 2, 200, 4) @ random(24, 2, 4, 9),
+    "repeated": random(25, 2, 30, 40)[:, [*range(30), *range(20), *range(30)]],
+    "spanning in one replica only": np.stack([random(26, 150, 8), random(27, 150, 3) @ random(28, 3, 8)]),
+}
+
+
+@pytest.mark.parametrize("together", [1, 7, 64, 300])
+@pytest.mark.parametrize("rows", OF_MANY.values(), ids=OF_MANY)
+def test_examples_in_blocks_give_the_solution_of_single_examples(rows, together):
+    replicas, n, _ = rows.shape
+    labels = random(29, replicas * 3, n)
+    drawn = Data(DenseInstances(torch.from_numpy(rows)), torch.from_numpy(labels), replicas, 3)
+    for solver in (catalogue.make("solvers", "lls"), catalogue.make("solvers", "ridge", lam=0.5)):
+        solved = fitted(solver, drawn, together).reshape(replicas, 3, -1)
+        for X, Y, of_replica in zip(rows, labels.reshape(replicas, 3, n), solved, strict=True):
+            inverse = np.linalg.inv(X.T @ X + 0.5 * np.eye(X.shape[1])) @ X.T
+            truth = (np.linalg.pinv(X) if solver.kind == "lls" else inverse) @ Y.T
+            np.testing.assert_allclose(of_replica.T, truth, rtol=0, atol=1e-9 * abs(truth).max())
+
+
+@pytest.mark.parametrize("solver", ["lls", "ridge"])
+def test_a_protocol_gives_many_examples_in_blocks_and_changes_no_weights(solver, monkeypatch):
+    described = experiment(
+        {"kind": "gaussian", "n": 90},
+        learners={solver: {"solver": solver}},
+        d=6,
+        replicas=2,
+        protocol={"kind": "steps", "steps": 1},
+    )
+    weights_by_blocks = run(described).curves[0].weights
+    monkeypatch.setattr(training_run, "TOGETHER", 1)
+    np.testing.assert_allclose(run(described).curves[0].weights, weights_by_blocks, rtol=0, atol=1e-6)

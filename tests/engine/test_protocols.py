@@ -62,13 +62,15 @@ def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_mo
     protocol, monkeypatch
 ):
     described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
-    told, add = [], lls.LeastSquaresFit._add_example
+    told, learn = [], lls.LeastSquaresFit.learn
     monkeypatch.setattr(
-        lls.LeastSquaresFit, "_add_example", lambda fit, *arguments: told.append(1) or add(fit, *arguments)
+        lls.LeastSquaresFit,
+        "learn",
+        lambda fit, instances, labels: told.append(instances.n) or learn(fit, instances, labels),
     )
     assert described.protocol.extent(D).most_examples == described.protocol.examples_seen(D)[-1]
     run(described)
-    assert len(told) == described.protocol.extent(D).examples_given
+    assert sum(told) == described.protocol.extent(D).examples_given
 
 
 def test_erm_trains_a_fresh_model_for_every_k():
@@ -358,8 +360,8 @@ def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
     described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
     _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
-        lengths = [len(learner_run.training_run.advance(4).loss) for _ in range(3)]
-    assert lengths == [0, 0, 3]
+        lengths = [len(learner_run.training_run.advance(4).loss) for _ in range(4)]
+    assert lengths == [0, 0, 0, 3]
     np.testing.assert_allclose(
         run(described, gate=lambda: 4).curves[0].mean("loss"), losses(described)["it"][:, 0]
     )
@@ -390,7 +392,7 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
 
     monkeypatch.setattr(Descent, "descend", counted(Descent.descend))
     monkeypatch.setattr(basis_pursuit, "shortest", counted(basis_pursuit.shortest))
-    monkeypatch.setattr(lls.LeastSquaresFit, "_add_example", counted(lls.LeastSquaresFit._add_example))
+    monkeypatch.setattr(lls.LeastSquaresFit, "learn", counted(lls.LeastSquaresFit.learn))
     monkeypatch.setattr(erm, "NUMBERS", 2 * D)
     words = {"learners": {"it": learner}, "d": D, "protocol": protocol}
     _, (learner_run,) = prepare(plan_run(experiment("gaussian", "all", **words)))
