@@ -491,8 +491,17 @@ class _Reduction:
         return y[: self._replicas] if len(y) >= self._replicas else None
 
     def _missing_replicas(self) -> NDArray[np.int64]:
+        """Return how many replicas have lost their value at every x position.
+
+        If no replica has ended early, positions where no replica has a value do not count: the measure is
+        undefined there, such as the tenth eigenvalue of a matrix with nine.
+        """
         _, y = self._samples.of_all
-        return np.asarray(np.isnan(y).sum(0), np.int64)
+        missing = np.asarray(np.isnan(y).sum(0), np.int64)
+        curves = [stretch.curve for stretch in self._stretches]
+        if not any(curve.diverged or curve.inaccurate.any() for curve in curves):
+            missing[missing == len(y)] = 0
+        return missing
 
     def _first_divergence(self, only: Stretch) -> float | None:
         if not len(self._sorted_divergences):

@@ -733,3 +733,19 @@ def test_infinite_logarithms_have_no_standard_error(summary):
         summary, 3, lambda subset: reductions.summary(summary, draws[subset]), draws
     )
     assert list(np.isfinite(error)) == [summary == "geometric", True]
+
+
+def test_an_index_beyond_what_is_measured_is_no_divergence():
+    spectrum = {"kind": "hessian-spectrum", "most": 4}
+    document = {
+        "problem": {"matrix": {"kind": "gaussian", "n": 4, "d": 2}, "target": "coin"},
+        "protocol": {"kind": "steps", "steps": 1},
+        "learners": [{"name": "GD", **gd(0.1)}],
+        "pictures": [{"x": "j", "measure": spectrum, "at": {"step": 1}}],
+        "run": {"device": "cpu", "replicas": 2},
+    }
+    swept = run_sweep(sweep_of(document))
+    (curve_view,) = view(swept.sweep.experiment.pictures[0], swept).curves
+    assert np.isnan(curve_view.y).tolist() == [False, False, True, True]
+    assert curve_view.ends.lost.tolist() == [0] * 4
+    assert curve_view.ends.diverged_at is None
