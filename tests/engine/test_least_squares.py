@@ -98,12 +98,12 @@ def test_float32_experiments_are_solved_in_float64():
     assert abs(single - double).max() < 1e-4
 
 
-def fitted(solver, data, together):
+def fitted(solver, drawn, together):
     """Weights [B, d] after all examples, of which the solver is given `together` at a time."""
-    hypothesis = solver.begin(data)
-    for first in range(0, data.instances.n, together):
+    hypothesis = solver.begin(drawn)
+    for first in range(0, drawn.instances.n, together):
         block = slice(first, first + together)
-        hypothesis.learn(data.instances.at(block), data.labels[:, block])
+        hypothesis.learn(drawn.instances.at(block), drawn.labels[:, block])
     return hypothesis.weights().numpy()
 
 
