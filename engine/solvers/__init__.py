@@ -161,7 +161,9 @@ def in_blocks(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torc
     Args: instances [R, n, d]; their labels [R·m, n]. Raises: Stopped.
     """
     by_replica = labels.view(instances.replicas, -1, instances.n)
-    for X, y in zip(instances.rows.split(TOGETHER, 1), by_replica.split(TOGETHER, 2), strict=True):
+    for X, y in zip(
+        torch.split(instances.rows, TOGETHER, 1), torch.split(by_replica, TOGETHER, 2), strict=True
+    ):
         go_on()
         yield X.double(), y.double()
 
