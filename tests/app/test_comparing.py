@@ -299,7 +299,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
             pilot,
             lambda: (
                 chart.shown[1] is not None
-                and chart.shown[1].y_label.endswith("in the run rate η of EGU = 0.15")
+                and chart.shown[1].y_label.endswith("in the run “rate η of EGU = 0.15”")
             ),
         )
         shown = {series.mark: series for series in chart.shown[0] if series.mark}
