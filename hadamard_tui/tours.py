@@ -77,7 +77,7 @@ def change_in_words(preset: str, change: Break, changes: Sequence[str] = ()) -> 
     """Return a text such as "update of GD becomes p-norm", for a change of a preset with `changes`.
 
     Removed values and changes of sweep axes are left out, unless there is no other change. A change of
-    pictures alone is stated as in a command line. Learners have their former names, which the reader still sees.
+    pictures alone is stated as in a command line. Learners keep their former names.
     """
     return _settings_in_words(preset, tuple(changes), change.set)
 
