@@ -1,4 +1,4 @@
-"""Tables that come with scikit-learn, read from its files without importing it."""
+"""Tables that come with scikit-learn, read from its files without importing scikit-learn."""
 
 from __future__ import annotations
 
