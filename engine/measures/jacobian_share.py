@@ -78,7 +78,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Average numbers [nets] over the nets of each learner and replica, and return the means [R, V]."""
+        """Return the means [R, V] of numbers [nets] over the nets of each replica and variant."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 

@@ -28,8 +28,9 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     first order in ε. The component of θ^I in the span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F. The component of
     θ^I orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt, where P_⊥ projects onto the orthogonal
     complement of the span. For `features`, the measure is the relative error of Ψθ^F as a prediction of Ψθ,
-    that is, ‖Ψ(θ − θ^F)‖/‖Ψθ^F‖. Training changes the features by εΨθ. Averaged over targets. Unit: that of
-    θ, or none for `features`. Source: theory/curvature#quadratic-models.
+    that is, ‖Ψ(θ − θ^F)‖/‖Ψθ^F‖. If `corrected`, θ^F in the numerator is replaced by θ^F + εθ^I. Training
+    changes the features by εΨθ. Averaged over targets. Unit: that of θ, or none for `features`. Source:
+    theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"

@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 
 
 class InformationBound(Line, frozen=True, tag="information-bound"):
-    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n: the shape of a bound whose constants are unknown.
+    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n: the shape of a bound with unknown constants.
 
     λ_1 ≥ λ_2 ≥ … are the singular values of J = ∂(predictions of the n training rows)/∂W₁ at the start. Π_s
     projects the one-hot labels y of K classes onto the complement of the first s left singular vectors of J.
