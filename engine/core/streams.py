@@ -56,7 +56,7 @@ class Stream:
         return self._drawn_numbers(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
-        """Draw independent uniform integers from 0 to below − 1, [replicas, *shape]."""
+        """Draw independent uniform integers 0 … `below` − 1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _drawn_numbers(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
@@ -102,13 +102,13 @@ class Streams:
     """Streams of random numbers for an experiment, one for each purpose, by name.
 
     Each call of `streams("signs")` returns a new stream that starts at its first number. After a
-    cancellation, drawing numbers raises Stopped.
+    cancellation, all methods of a stream except `integers` raise Stopped.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
         """Store the seeds, one for each replica.
 
-        `single` says whether one generator, `default_rng(seed)`, draws all data of a replica.
+        With `single`, one generator for each replica, `default_rng(seed)`, draws all data of this replica.
         """
         self.seeds, self._single = tuple(seeds), single
 
@@ -130,8 +130,8 @@ class Streams:
 class Together(Streams):
     """Streams for runs in which one generator, `default_rng(seed)`, draws all data of a replica.
 
-    The streams in DRAWN share this generator; the other streams are separate. The generator draws the rows
-    first, then the labels, then the noise. A script that draws from one generator in this order has the same
+    The streams in DRAWN share this generator; all other streams are separate. The generator draws the rows
+    first, then the labels, then the noise. A script that draws from one generator in this order gets the same
     data.
     """
 
@@ -146,8 +146,8 @@ class Together(Streams):
 class Unnamed(Stream):
     """Stream that draws the numbers of `default_rng(seed)` for each replica.
 
-    Several purposes may share this stream. Each purpose then gets the numbers that follow the numbers of the
-    previous one.
+    Several purposes may share this stream. The numbers for a purpose then follow the numbers for the previous
+    purpose.
     """
 
     @cached_property
