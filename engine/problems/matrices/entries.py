@@ -18,7 +18,8 @@ class Entries(Matrix, frozen=True, tag="entries"):
     Every entry occurs once. Entry (i, j) of a matrix with c columns is feature c·i + j. In the instance of
     this entry, this feature is 1, and all other features are 0. The order is random or, without `permute`,
     row by row. Training on the first few entries is matrix completion. Expressions in other parts of the
-    experiment may use the sizes `rows` and `columns` of W. Source: WGL20; theory/implicit-bias#matrix-completion.
+    experiment may use the sizes `rows` and `columns` of W. Source: WGL20;
+    theory/implicit-bias#matrix-completion.
     """
 
     factors: Annotated[

@@ -50,7 +50,7 @@ class File(Matrix, frozen=True, tag="file"):
 
     With `encode`, columns of words and dates become features by skrub, and missing numbers become the median
     of their column. The training rows alone determine medians and the encodings of words. Every run reports
-    how each column became features. Without `encode`, columns with words, dates or missing cells are refused.
+    the treatment of each column. Without `encode`, columns with words, dates or missing cells are refused.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
