@@ -317,7 +317,7 @@ def _summarised_cells(
 def _contour_view(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
+    plain = msgspec.structs.replace(picture, running=None, burn_in=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
     direction = title = ""
