@@ -406,7 +406,8 @@ class PictureSteps:
         y = samples.values if self.until is None else samples.held()
         # The order matters: (running mean of loss) × k differs from the running mean of loss × k.
         if picture.running is not None:
-            y = reductions.running(picture.running, y, 1)
+            times = next(iter(samples.clocks.values()))
+            y = reductions.running(picture.running, reductions.from_time(picture.burn_in, times, y), 1)
         if picture.times is not None:
             y = y * self._evaluated(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
