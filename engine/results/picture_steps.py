@@ -97,8 +97,8 @@ class Samples(NamedTuple):
     def held(self) -> Floats:
         """Return the values of the measure, held constant from the first record that meets `until`.
 
-        `until` is the condition at which the picture stops to read a replica. If a replica never meets it,
-        all values of this replica are NaN.
+        The picture stops reading a replica when the replica meets the condition `until`. If a replica never
+        meets this condition, all values of the replica are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)

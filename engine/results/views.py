@@ -487,7 +487,11 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _summarised_values(self) -> Floats | None:
-        """Return the values [R, N] whose summary is the curve, or None if a subset changes single values."""
+        """Return the values [R, N] whose summary over replicas is the curve, or None.
+
+        The result is None if the curve of a subset of replicas cannot be computed from these values. This is
+        the case for a picture with `share` or with a mean as `read`, and without values of every replica.
+        """
         picture = self._picture
         if picture.share is not None or (picture.reading is not None and picture.reading.of == "mean"):
             return None
