@@ -43,7 +43,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         gaps = [_index_of_largest_ratio(curve.over([replica])) for replica in range(curve.replicas)]
         gap_places = [curve.x[gap] for gap in gaps if gap is not None]
         if not gap_places:
-            return self.fails("no two neighbouring values have the same sign")
+            return self.fails("no two neighbouring values have a defined ratio")
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(
