@@ -47,7 +47,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """Event: the run failed. It carries the exception that the engine raised, with its traceback."""
+    """Event: the run failed. `traceback` is the text of the traceback, with the exception."""
 
     traceback: str
 
