@@ -44,11 +44,11 @@ class Store:
 
     The key of a learner's curves consists of everything that determines them. These are the learner, problem,
     protocol and run settings, with all expressions resolved. The key also includes the code of the engine,
-    the code of the user's own parts, and the content of data files. The key contains no titles,
-    pictures, claims, measures, roles or other learners. It contains the learner's name only if random draws
-    depend on the name. So a renamed learner can usually reuse its curves. If a picture or claim needs the
-    values of every replica for a measure, the file contains them. For other measures, they may be missing. If
-    a set-up needs missing values, the curves are computed again.
+    the code of the user's own parts, and the content of data files. The key contains no titles, pictures,
+    claims, measures, roles or other learners. It contains the learner's name only if random draws depend on
+    the name. So a renamed learner can usually reuse its curves. If a picture or claim needs the values of
+    every replica for a measure, the file contains them. For other measures, they may be missing. If a set-up
+    needs missing values, the curves are computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:

@@ -85,7 +85,7 @@ class Worker:
         self._thread = threading.Thread(target=self._run_in_turn, name="engine", daemon=True)
 
     def start(self, paused: bool = False) -> None:
-        """Start the thread. A run that is started paused stops at k = 0."""
+        """Start the thread. A run that is started paused stops after its first evaluation point."""
         # One step: a run started paused must show its first record.
         self._paused = paused
         self._steps = 1 if paused else 0
