@@ -363,7 +363,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the S x positions at which the curve has a defined value, [S].
+    """Return the indices [S] of the x positions at which the curve has a defined value.
 
     If `at` is given, only the x position `at` counts.
     """

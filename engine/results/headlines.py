@@ -122,10 +122,11 @@ class _Move(NamedTuple):
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
     """Return a sentence about the effect of a change of the set-up on two curves of a picture.
 
-    Each curve has a number before and after the change: the number of examples after which its loss stays
-    below LEVEL. If no loss stays below LEVEL, the numbers are the last values of the curves. The first curve
-    is the one with the highest number after the change. The second curve is that of the picture's claim, or
-    otherwise the one with the lowest number. The text is empty if there is nothing to compare.
+    Each curve has a number before and after the change: the x from which its loss stays below LEVEL. If no
+    loss stays below LEVEL, or the picture shows something else, the numbers are the last values of the
+    curves. The first curve is the one with the highest number after the change. The second curve is that of
+    the picture's claim, or otherwise the one with the lowest number. The text is empty if there is nothing to
+    compare.
 
     Args:
         change: change of the set-up, as in "d 128 → 256".
