@@ -75,13 +75,13 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Apart = tuple[int, ...]
-"""For each sweep axis that distinguishes curves, the index of a value of this axis."""
+"""Index of one value of each sweep axis that distinguishes curves."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """Largest change of a loss by rounding errors, relative to the initial loss, by number type."""
 
 QUIET = 1e-11
-"""If no value of any curve exceeds this number, all values count as 0, because rounding can cause them."""
+"""If the values of all curves have at most this size, they count as 0, because rounding can cause them."""
 
 ZERO = 1e-12
 """Largest value of a bound that counts as 0. Losses are not stated as multiples of such a bound."""
@@ -119,16 +119,16 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Name of the backend that ran the training; None if the runs of the curve used different backends."""
 
     rate: float | None = None
-    """Learning rate of the curve, if its learner tries several; None for a curve of several sweep points."""
+    """Learning rate, if the learner tries several rates; None for a curve of several sweep points."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """For each rate that the learner tried, the mean along its curve.
+    """Mean along the curve of each rate that the learner tried, by rate.
 
     It is empty unless the rate of this curve is the best.
     """
 
     oracle_tuned: bool = False
-    """Whether the curve shows only the best of several rates, and so appears once this rate is known."""
+    """Whether the curve shows only the best of several rates, so that it appears once this rate is known."""
 
     point: int | None = None
     """Index of the sweep point; None for a curve that covers several sweep points."""
@@ -156,7 +156,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
     """Sorted clock values at which replicas diverged; empty if the curve does not follow a run."""
 
     fate: str = DIVERGED
-    """Predicate for the replicas that ended early, such as "diverged"."""
+    """Verb phrase for the replicas that ended early, such as "diverged" or "lost accuracy"."""
 
     ended: bool = False
     """Whether all started runs of the curve have ended."""
@@ -166,7 +166,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """For each x position [N], whether the curve's summary there includes all replicas."""
+        """Whether the summary y includes all replicas, at every x position [N]."""
         return np.asarray(self.lost == 0)
 
 
@@ -402,7 +402,7 @@ class Absences(msgspec.Struct, frozen=True, eq=False):
     """Reason why each theory line is left out, by kind of line."""
 
     learners: dict[str, str] = msgspec.field(default_factory=dict)
-    """For each learner without a curve, the unmet condition for measuring it, by learner name."""
+    """Unmet condition of the measure for each learner without a curve, by learner name."""
 
 
 class View(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -496,10 +496,10 @@ def heat_of(view: View, learner_name: str) -> HeatView:
 
 
 def negligible(view: View) -> float:
-    """Return the size up to which values of this view count as 0.
+    """Return the absolute value up to which values of this view count as 0.
 
-    This size is specified by the measure. If the picture multiplies or divides the measure, the size is 0. If
-    no curve exceeds QUIET in absolute value, the size is at least QUIET.
+    The measure declares this number. If the picture multiplies or divides the measure, the number is 0. If no
+    curve exceeds QUIET in absolute value, the number is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0
