@@ -180,7 +180,7 @@ async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: H
 
 
 @pytest.mark.parametrize(
-    ("typed", "keys", "value"),
+    ("typed", "keys", "field_text"),
     [
         ("ab", ["backspace", "t"], "at"),
         ("abxy", ["backspace", "backspace", "z"], "abz"),
@@ -189,7 +189,7 @@ async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: H
     ],
 )
 async def test_keys_of_the_palette_take_effect_in_the_order_in_which_they_come(
-    app: HadamardApp, typed: str, keys: list[str], value: str
+    app: HadamardApp, typed: str, keys: list[str], field_text: str
 ):
     async with opened(app, WIDE) as pilot:
         await pilot.press("colon")
@@ -199,7 +199,7 @@ async def test_keys_of_the_palette_take_effect_in_the_order_in_which_they_come(
         assert field.value == typed
         post(app, *keys)
         await settled(app, pilot)
-        assert field.value == value
+        assert field.value == field_text
 
 
 async def test_keys_that_come_before_the_palette_is_ready_are_edited_like_later_ones(app: HadamardApp):

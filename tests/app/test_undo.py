@@ -58,13 +58,13 @@ def test_a_change_is_taken_back_and_made_again_and_told(words: tuple[str, str]):
     history.record(editable)
     undone = history.undo()
     assert undone is not None
-    again, back = words
-    assert undone.change == back
+    redone_words, undone_words = words
+    assert undone.change == undone_words
     assert (undone.editable.raw, undone.editable.off, undone.editable.error) == (before.raw, {}, None)
     assert history.undo() is None
     done = history.redo()
     assert done is not None
-    assert done.change == again
+    assert done.change == redone_words
     assert (done.editable.raw, done.editable.off) == (editable.raw, editable.off)
     assert str(done.editable.error) == str(editable.error)
     assert history.redo() is None
