@@ -102,7 +102,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _tensors_at_start(self, params: Params) -> Params:
-        """Return the tensors with initial values in place of trained ones."""
+        """Return all tensors, with initial values in place of the trained values."""
         started = {layer: params[_name_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}

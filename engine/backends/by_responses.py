@@ -1,6 +1,6 @@
 """Backend for rules whose weights are linear in past gradients, on orthogonal examples.
 
-The response of a rule says how far the gradient of one example has moved the weights 1, 2, 3 … steps later.
+The response of a rule says by how much one gradient has moved the weights after 1, 2, 3 … steps.
 """
 
 from __future__ import annotations

@@ -95,11 +95,11 @@ class ByRows(Backend):
 class Predictions:
     """A linear neuron, stored as its predictions for all rows instead of its weights.
 
-    Examples are learned in blocks of AHEAD examples, and predictions of all rows are updated once per block.
-    P are the predictions before the present block, and S are the sizes s of the steps w ← w − s x in the
-    block. K are the inner products of the block's examples and all rows. So the present predictions are P − S
-    K. For the block's examples, P − S K is computed at every step. For other rows, P − S K is computed only
-    when needed. For square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
+    Examples are learned in blocks of AHEAD examples. Predictions for all rows are updated once per block. P
+    are the predictions before the present block, and S are the sizes s of the steps w ← w − s x in the block.
+    K are the inner products of the block's examples and all rows. So the present predictions are P − S K. For
+    the block's examples, P − S K is computed at every step. For other rows, P − S K is computed only when
+    needed. For square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:

@@ -168,8 +168,8 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
     spread, and a mean below the expectation.
 
     Let D = `largest` be the largest distance of any replica from the mean, toward the bound. Values at
-    distance D would explain the gap if they had probability p = missing/D. With probability (1 − p)^R, none
-    of R replicas has such a value.
+    distance D would explain the violation if they had probability p = missing/D. With probability (1 − p)^R,
+    none of R replicas has such a value.
 
     Args:
         missing: distance [N] by which the mean violates the bound.

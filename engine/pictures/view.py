@@ -62,9 +62,9 @@ WHY_INACCURATE = (
 
 
 def fate(lost: int, inaccurate: int) -> str:
-    """Return how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
+    """Return a verb phrase for replicas that ended early: "diverged", "lost accuracy", or both.
 
-    `lost` is the number of these replicas, and `inaccurate` the number of those that lost accuracy.
+    `lost` is the number of replicas that ended early. `inaccurate` of these replicas lost accuracy.
     """
     if not inaccurate:
         return DIVERGED
@@ -124,7 +124,7 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
     """Mean along the curve of each rate that the learner tried, by rate.
 
-    It is empty unless the rate of this curve is the best.
+    The mapping is empty unless the rate of this curve is the best.
     """
 
     oracle_tuned: bool = False
@@ -146,11 +146,11 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
     diverged: int = 0
     """Number of replicas that diverged in the run.
 
-    If the curve does not follow a run, it is the least number of diverged replicas at any x position.
+    If the curve does not follow a run, this is the least number of diverged replicas at any x position.
     """
 
     diverged_at: float | None = None
-    """x position at which the first replica diverged, or None. It may lie beyond the end of the curve."""
+    """x position at which the first replica diverged, or None. The position may be beyond the curve's end."""
 
     divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
     """Sorted clock values at which replicas diverged; empty if the curve does not follow a run."""
@@ -426,7 +426,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
     """Function of a sweep point's index and a clock value of its run.
 
-    It returns the x position at this clock value, or None if there is none.
+    The function returns the x position at this clock value, or None without such a position.
     """
 
     beneath_of: Callable[[], View | None] = lambda: None
@@ -438,7 +438,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def curve(self, name: str) -> CurveView:
         """Return the curve called `name`, or else a curve of the learner called `name`. Raises: KeyError.
 
-        Of the learner's curves, it is the first that represents the learner (see `CurveView.chosen`).
+        Of the learner's curves, return the first that represents the learner (see `CurveView.chosen`).
         """
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):

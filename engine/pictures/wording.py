@@ -68,7 +68,10 @@ def line_in_brief(view: View, line: LineView) -> str:
 
 
 def _only_learner(view: View) -> str | None:
-    """Return the learner's name if all curves and theory lines belong to the same learner, else None."""
+    """Return the learner's name if all curves and theory lines belong to the same learner, else None.
+
+    References do not count. A theory line of one of several rates counts as the line of another learner.
+    """
     learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
     learners.update(line.curve for line in view.lines if line.curve)
     return learners.pop() if len(learners) == 1 else None

@@ -147,7 +147,7 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models with different k. Each model trains on the first k rows.
+    """Interface of a group of models with different k. Each model trains on its first k rows.
 
     The protocol has a list of values of k, and trains one model for each value. A group has the models for
     successive values of this list.
@@ -164,9 +164,9 @@ class ModelGroup(Interface):
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
         """Make up to `limit` steps with all models that still train. Return the largest number of steps made.
 
-        If a model's training loss before a step is at most `tolerance`, this step is its last. The gradients
-        of the K models are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is
-        None.
+        If a model's training loss before a step is at most `tolerance`, this step is the model's last. The
+        gradients of the K models are taken on the rows `drawn` [R, K, batch], or on all training rows if
+        `drawn` is None.
         """
 
     def finish(self) -> Block:
@@ -318,7 +318,7 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the size of a training run on n instances. By default, each row has one evaluation."""
+        """Return the size of a training run on n instances, by default with an evaluation after each row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:

@@ -54,7 +54,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     `records` is the number of records after the start. The times of records grow by equal factors, beginning
     with `first`, or they are at equal distances. Each record takes all measures, except those that are
-    limited to the first and the last record. `until` ends a run early, as in the protocol steps. The clocks
+    limited to the first and the last record. `until` ends a run early, as in the protocol `steps`. The clocks
     are `time`, `k` (the number of training rows) and `evaluations`. The clock `evaluations` counts
     evaluations of the gradient, without those for the second solution. Replicas and targets have separate
     counts, and the clock shows the largest. The field of the same name limits every count. Solvers are fitted
@@ -180,8 +180,8 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def together(self, targets: int, outputs: int) -> int:
         """Return the number of nets that are solved as one differential equation.
 
-        If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
-        alone.
+        If the loss couples the nets of a replica, these nets are solved together. Otherwise, each net is
+        solved alone.
         """
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1

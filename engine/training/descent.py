@@ -63,7 +63,7 @@ class Undrawn:
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Set of records (evaluations) at which weights are stored: the multiples of `stride`, and `last`."""
+    """Records (evaluations) at which weights are stored: the multiples of `stride`, and `last`."""
 
     stride: int
     last: int
@@ -76,7 +76,7 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Choose the records at which weights [d] are stored.
+    """Return the records at which weights [d] are stored.
 
     There are at most MOST_WEIGHT_RECORDS such records. Their weights take at most MOST_WEIGHT_BYTES, unless
     those of the first and the last record alone need more.

@@ -30,7 +30,7 @@ class Evaluator(Protocol):
     """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis after `seen` examples now, or store its weights and measure it later."""
+        """Measure a hypothesis after `seen` examples: now, or later from its stored weights."""
 
     def looks(self, record: int) -> bool:
         """Return whether evaluation number `record` reads weights or predictions of the hypothesis."""
@@ -116,7 +116,7 @@ class Mistakes:
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Process the next evaluation. `predict()` [B, n] is called only if it counts mistakes."""
+        """Process the next evaluation. Call `predict()` [B, n] only if mistakes are counted there."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -264,7 +264,7 @@ class ByPredictions:
     def _measure_seen_and_unseen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
         """Average losses over the rows seen and over the rows not seen.
 
-        `counts` [S, B or 1, n] says how often each of the n rows was seen.
+        `counts` [S, B or 1, n] is the number of times that each of the n rows was seen.
         """
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):

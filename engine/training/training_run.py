@@ -138,8 +138,9 @@ def on_transformed(
 ) -> tuple[Data, TrainingRun]:
     """Return data with instances g x in place of x, and a training run on these data.
 
-    If the hypothesis is `Turnable`, its start is transformed as well. Predictions at the start are then the
-    same as those of the original hypothesis on the original instances.
+    If the hypothesis is `Turnable`, its start is transformed as well. Then the initial predictions equal
+    those of the original hypothesis on the original instances, unless the architecture cannot transform its
+    start.
 
     Args:
         turn: the matrix g [d, d].

@@ -157,11 +157,11 @@ class Accuracy(NamedTuple):
 
 
 HUGE = 1e100
-"""Velocity that implicit methods get in place of one that is not finite.
+"""Entry of the velocity that implicit methods get in place of an entry that is not finite.
 
-They reject a step whose velocity is huge, and try a shorter one. From velocities that are not finite, BDF and
-Radau compute a Jacobian that they cannot factorise, LSODA accepts steps that end in NaN, and some of its
-steps never end.
+Implicit methods reject a step with a huge velocity, and try a shorter step. From velocities that are not
+finite, BDF and Radau compute a Jacobian that they cannot factorise. LSODA accepts steps that end in NaN, and
+some of its steps never end.
 """
 
 

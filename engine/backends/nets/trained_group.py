@@ -97,7 +97,7 @@ class NetBatch(NamedTuple):
     seen: Array
     """[B], the number k of training examples of every net."""
     steps: Array
-    """[B, 3], for every net: the factor 2c/k between an error and ∂L/∂ŷ · c, and the rates of w and a."""
+    """[B, 3], for every net: 2c/k, and the rates of w and a. An error ŷ − y times 2c/k is c ∂L/∂ŷ."""
     active: Array
     """[B], whether the training of each net continues."""
     numbers: Array

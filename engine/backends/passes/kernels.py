@@ -41,7 +41,7 @@ class Members(NamedTuple):
     sizes: Array
     """[R·B, r], the entries of w* at the indices in `places`."""
     rates: Array
-    """[R·B], the factor 2 s η of a residual in the factors; float64."""
+    """[R·B], 2 s η. The product with a residual ŷ − y = c/2 is s η c; float64."""
     exponential: bool
     """Whether factors are e^(∓s η c). Otherwise, they are 1 ∓ s η c."""
     squared: bool
