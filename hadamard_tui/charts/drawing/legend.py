@@ -466,8 +466,8 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
             [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
         ]
         named_lines = [[(f"{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items()]
-        if values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
-            yield [*named, [(values, -1)], *named_lines]
+        if axis_values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
+            yield [*named, [(axis_values, -1)], *named_lines]
         yield [*named, *named_lines]
 
 
@@ -479,9 +479,9 @@ def _values_in_order(names_by_learner: Sequence[Sequence[str]]) -> str:
     tails = {tuple(name.removeprefix(_without_values(name)) for name in names) for names in names_by_learner}
     if len(tails) != 1:
         return ""
-    keys, _, values = zip(*(tail.removeprefix(", ").partition(_EQUALS) for tail in tails.pop()), strict=True)
-    has_single_axis = len({*keys}) == 1 and keys[0] and not any(", " in value for value in values)
-    return f"in order: {keys[0]}{_EQUALS}{', '.join(values)}" if has_single_axis else ""
+    keys, _, numbers = zip(*(tail.removeprefix(", ").partition(_EQUALS) for tail in tails.pop()), strict=True)
+    has_single_axis = len({*keys}) == 1 and keys[0] and not any(", " in number for number in numbers)
+    return f"in order: {keys[0]}{_EQUALS}{', '.join(numbers)}" if has_single_axis else ""
 
 
 def _without_values(name: str) -> str:
