@@ -419,6 +419,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).show(self._editable, self._selected_index)
         self.query_one(Status).show(self._editable)
         self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED
+        self.query_one(Keys).can_replay = session is not None and session.over
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         self.query_one(MachineLine).show(self._shown_machine)

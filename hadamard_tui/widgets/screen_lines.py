@@ -132,6 +132,9 @@ class Status(Static):
 
 _GAP = 2
 
+REPLAY = "Replay"
+"""Label of the key that pauses a run, after the run has finished."""
+
 FooterEntry = tuple[str, str, str]
 """Key, label and action of a footer entry."""
 
@@ -155,6 +158,9 @@ class Keys(Widget):
     in_a_run: reactive[bool] = reactive(False)
     """Whether a run is in progress."""
 
+    can_replay: reactive[bool] = reactive(False)
+    """Whether the run on the screen has finished, so that the key that pauses a run replays it."""
+
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
         self.call_after_refresh(self._bindings_changed, self.screen)
@@ -168,15 +174,25 @@ class Keys(Widget):
         self.entries = entries
 
     def render(self) -> Content:
-        ranked = IN_A_RUN if self.in_a_run else AT_REST
+        ranked, entries = (IN_A_RUN, self.entries) if self.in_a_run else (AT_REST, self._entries_at_rest)
         return Content("  ").join(
             Content.assemble(
                 Content.from_markup(f"[bold $footer-key-foreground @click={action}]$key[/]", key=key),
                 " ",
                 Content.from_markup(f"[@click={action}]$label[/]", label=label),
             )
-            for key, label, action in fitting(self.entries, ranked, self.content_size.width)
+            for key, label, action in fitting(entries, ranked, self.content_size.width)
         )
+
+    @property
+    def _entries_at_rest(self) -> dict[str, FooterEntry]:
+        """Footer entries while no run is in progress. The key that pauses a run replays it or is left out."""
+        entries = dict(self.entries)
+        if "pause" in entries:
+            key, _, action = entries.pop("pause")
+            if self.can_replay:
+                entries["pause"] = key, REPLAY, action
+        return entries
 
 
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
