@@ -141,7 +141,7 @@ class Trace:
     """The results of a run or of a sweep: curves, theory lines and outcomes of claims.
 
     Args:
-        results: the curves and theory lines at all sweep points. They still grow during a run.
+        results: the curves and theory lines at all sweep points, as far as they are computed.
         document: the experiment as a preset document.
     """
 
@@ -202,7 +202,7 @@ class Trace:
         """Return the whole result as the command `run --json` prints it.
 
         With `by_replica`, curves also contain the values of every replica. `hadamard-tui run FILE.json` opens
-        the result again. Raises: BadInput if the values of replicas are more than `run --json` can print.
+        the result again. Raises: BadInput if there are more values of replicas than `run --json` can print.
         """
         return encode(self.document, self.results, self.claims, by_replica).decode()
 
@@ -305,9 +305,9 @@ class Runner(Generic[T]):
     ) -> T:
         """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
-        The x-axis of the first picture shows the `values`. If the preset's first measure is the loss, the
-        y-axis shows when the loss first falls below 0.1. For other measures, and for protocols that evaluate
-        learners only once, the y-axis shows the measure's last value. Raises: BadInput.
+        The x-axis of the first picture shows the `values`. If the preset's first picture shows the
+        loss, the y-axis shows when the loss first falls below 0.1. For other measures, and for protocols that
+        evaluate learners only once, the y-axis shows the measure's last value. Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 
@@ -328,8 +328,13 @@ def judge(
 ) -> Judgement:
     """Return the symmetries of an update rule, and a comparison of its losses with the Hadamard bound.
 
-    The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers or a `functools.partial`
-    of it, or an update rule of the engine. `options` are constructor arguments. Raises: BadInput.
+    Args:
+        rule: a name that `hadamard-tui judge` accepts, a class of torch optimizers, a `functools.partial` of
+            such a class, or an update rule of the engine.
+        progress: callback that receives the finished share, from 0 to 1.
+        options: constructor arguments of the rule.
+
+    Raises: BadInput.
     """
     update = rule_of(rule, options)
     return judge_rule(update, title_of(rule, update), going=progress or (lambda share: None))

@@ -16,7 +16,7 @@ class GpuSample(msgspec.Struct, frozen=True):
     """Use of a GPU.
 
     Args:
-        load: share of recent time in which the GPU computed, 0 to 1; None if the driver does not report it.
+        load: share of recent time in which the GPU computed, 0 to 1. None if not reported.
         used: bytes of GPU memory in use.
         total: total bytes of GPU memory.
     """

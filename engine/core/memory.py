@@ -86,9 +86,10 @@ CGROUPS = {
 }
 """Folder and names of the files of control groups, by the controller in /proc/self/cgroup.
 
-Each entry names the folder, the limit, the memory in use, and the part of it that is a file cache. The first
-entry is for version 2 of control groups, the second for version 1. Before the kernel refuses memory, it drops
-cached pages of files that were not used for a while. So these pages count as free.
+Each entry has the folder, then the names of three numbers: the limit, the memory in use, and the part of this
+memory that caches files. The first entry is for version 2 of control groups, the second for version 1. Before
+the kernel refuses memory, it drops cached pages of files that were not used for a while. So these pages count
+as free.
 """
 
 
@@ -121,8 +122,8 @@ def _bytes_left_to_process() -> Iterator[int]:
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
     """Yield the free bytes of every control group of this process that has a memory limit.
 
-    The limit of a group also holds for the groups in it, so all groups around the group of this process
-    count. In a container, /proc/self/cgroup may show the path of the group on the host. The group's files are
+    The limit of a group also holds for its subgroups, so the groups that contain this process's group count,
+    too. In a container, /proc/self/cgroup may show the path of the group on the host. The group's files are
     then directly in the folder where groups are mounted. All files are read below the folder `root`.
     """
     try:

@@ -92,7 +92,7 @@ def qualified(optimizer: type[Optimizer]) -> str:
 
 @cache
 def optimizers_of(library: str) -> dict[str, type[Optimizer]]:
-    """Map names to the optimizers that a library publishes, in alphabetical order.
+    """Return the optimizers that a library publishes: their classes by name, in alphabetical order.
 
     Raises: BadField if the library is not installed.
     """
@@ -151,7 +151,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return an optimizer's constructor arguments by name, without those that the program sets itself."""
+    """Return the arguments of an optimizer's constructor by name, except arguments that the program sets."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter

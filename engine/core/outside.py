@@ -1,7 +1,7 @@
 """Parts from outside the program: parts in Python files that the user names, and parts in installed packages.
 
-Only the user's explicit request loads code; a preset cannot. The catalogue loads the code when a family of
-parts is first needed.
+Code is loaded only from files that the user requests or configures, and from packages that the user
+installed. A preset cannot load code. The catalogue loads the code when a family of parts is first needed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LoadedModule(NamedTuple):
 
 
 class Outside:
-    """Modules from outside the program. They are loaded once, when first needed."""
+    """Modules from outside the program. The modules are loaded once, when first needed."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
@@ -85,9 +85,9 @@ class Outside:
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return a BadInput that names the last line of the error's traceback in a module from outside.
+        """Return a BadInput that names the innermost line of `error` in modules from outside the program.
 
-        Return None if the traceback has no such line.
+        Return None if no line of the error's traceback is in such a module.
         """
         from engine.core.user_errors import typed
 

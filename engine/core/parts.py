@@ -1,4 +1,4 @@
-"""Base class of all parts, such as update rules, losses and targets, and types of fields that they share.
+"""Base class of all parts (update rules, losses, targets, …), and types of fields that several parts share.
 
 A part is one frozen Struct. Its fields are the part's hyperparameters, its methods are the code, and its
 docstring is the documentation. The app makes input forms from the fields.
@@ -74,7 +74,7 @@ def _docstrings_in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""Largest integer in a field: float32 represents all integers up to it, and no run has so many steps.
+"""Largest integer in a field. float32 represents all smaller integers, and no run has so many steps.
 """
 
 MOST_FEATURES = 2**30
@@ -207,11 +207,11 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     shortcuts: ClassVar[frozenset[str]] = frozenset()
     """Methods that must agree with other methods, such as a hand-written gradient.
 
-    They are reset under the same conditions as the properties in `declares`.
+    Inherited shortcuts are reset under the same conditions as the properties in `declares`.
     """
 
     former: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Methods that the program no longer calls, by name, and what replaces each.
+    """Methods that the program no longer calls, by name, with a remedy for each.
 
     A part from outside the program that defines one of them is refused, because its method would be ignored.
     """
@@ -220,10 +220,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         """Reset inherited properties in `declares` that may no longer be true for a subclass.
 
         Theorems rely on these properties. A property may depend on any method or constant of a base class. If
-        a subclass replaces such a method or constant, each inherited property in `declares`, and each
-        inherited method in `shortcuts`, gets the default of the family. Methods of the family itself count
-        only if a base class is a member. Properties that the subclass sets itself stay. A subclass that
-        replaces only defaults of fields, or only properties in `declares`, resets nothing.
+        a subclass replaces such a method or constant, each inherited property in `declares` gets the default
+        of the family, as does each inherited method in `shortcuts`. Methods of the family itself count only
+        if a base class is a member. Properties that the subclass sets itself stay. A subclass that replaces
+        only defaults of fields, or only properties in `declares`, resets nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -334,9 +334,9 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a matrix W with d entries, which `factors` states.
+    """Return the numbers of rows and columns of a matrix W with d entries.
 
-    If `factors` is None, W is as square as possible, with at least as many columns as rows.
+    `factors` are the two numbers. If `factors` is None, W is as square as possible, and not higher than wide.
     """
     if factors is not None:
         rows, columns = factors
@@ -346,7 +346,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return an error message if the shape of a matrix W does not give d entries; otherwise None."""
+    """Return an error message if a matrix W with this shape does not have d entries; otherwise None."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

@@ -15,13 +15,13 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica; few of them exist at the same time."""
+"""Bytes of the random generators of a replica. Only a few generators exist at the same time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
 """Names of the streams that draw data: rows, labels and noise."""
 
 PIECE = 1 << 14
-"""Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
+"""Number of random signs drawn in one call. Each sign is drawn as 8 bytes, but stored as 1 byte."""
 
 LONG_PIECE = 1 << 22
 """Largest number of random numbers drawn in one call. Drawing them takes about 0.05 s."""
@@ -44,7 +44,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Random generators of the replicas. They are created at the first draw, because each takes 20 µs."""
+        """Random generators of the replicas, created at the first draw, because each takes 20 µs."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:

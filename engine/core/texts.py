@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Refused Unicode categories: control characters, invisible formatting, undecodable bytes, and separators of
-lines and paragraphs. In a terminal, they move the cursor, change the reading direction or begin commands.
+lines and paragraphs. In a terminal, such characters move the cursor, change the reading direction or begin
+commands.
 """
 
 LONGEST_QUOTE = 80
@@ -82,14 +83,14 @@ def reason_of(error: BaseException) -> str:
 
 
 def nearest(word: str, choices: list[str]) -> str:
-    """Return a message that suggests the choice most similar to an unknown word, and lists all choices."""
+    """Return a message that suggests the choice most similar to an unknown word, and lists the choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
     available = f"the choices are {listed(choices)}" if choices else "there are no names to choose from"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Join choices by commas. A long list becomes its first few and last choices, and their total number."""
+    """Join choices by commas. A long list is cut: its first few choices, its last choice, and the count."""
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:

@@ -13,8 +13,8 @@ from engine.core.texts import reason_of
 def place_of(error: BaseException, file: str) -> str:
     """Return the place of an error in `file`, as "file:line".
 
-    The line is the last line of `file` in the error's traceback. If the traceback has no line of `file`,
-    return `file` alone.
+    The line is the innermost line of the traceback that is in `file`. If no line of the traceback is in
+    `file`, return `file` alone.
     """
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"

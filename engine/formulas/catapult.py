@@ -114,9 +114,9 @@ def landing(product: float) -> Landing:
     products of 4 and more, the net diverges, and the result is NaN.
 
     For a product between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The final state
-    depends slightly on the first s: multiplying the first s by a number from 1 to (κ − 1)² changes the final
-    state by less than about 1e-3. The function returns the mean final state for PHASES values of the first s
-    in this range.
+    depends on the first s, even if the first s is tiny. Multiply the first s by all numbers from 1 to (κ −
+    1)². Then the final κ varies by 5e-6 for the product 2.5, by 0.06 for 3, and by 0.27 for 3.2. The function
+    returns the mean final state for PHASES values of the first s in this range.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

@@ -26,13 +26,14 @@ class Error(OfRows, frozen=True, tag="error"):
     For labels ±1, the class is the sign of the prediction. For labels 0 and 1, the class is 1 if the
     prediction is above the decision boundary of the loss. A prediction on the boundary counts as one half of
     an error. For one-hot labels, a row is misclassified if another class has the largest prediction. If t
-    predictions are equally large, each of these classes is chosen with probability 1/t. Rounding errors can
-    move a prediction off the boundary, for example to the correct side on unseen Hadamard rows. So a
-    prediction within √eps of the boundary counts as on the boundary, where eps is machine epsilon. A seen row
-    counts once for each time that training used this row. On seen rows, the error has no value before the
-    first example. On unseen rows, it has no value after all rows were seen. If some labels were corrupted,
-    the field `labels` selects the corrupted labels (`given`) or the labels before corruption (`true`).
-    Source: theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
+    predictions are equally large, each of these classes is chosen with probability 1/t.
+
+    Rounding errors can move a prediction off the boundary, for example to the correct side on unseen Hadamard
+    rows. So a prediction within √eps of the boundary counts as on the boundary, where eps is machine epsilon.
+    A seen row counts once for each time that training used this row. On seen rows, the error has no value
+    before the first example. On unseen rows, it has no value after all rows were seen. If some labels were
+    corrupted, the field `labels` selects the corrupted labels (`given`) or the labels before corruption
+    (`true`). Source: theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
     """
 
     labels: Annotated[

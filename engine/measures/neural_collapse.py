@@ -30,12 +30,14 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
 
     For C classes c, μ_c is the mean of the features of class c, and μ is the mean of all μ_c. M is the matrix
     with the columns μ_c − μ. The covariance within classes is Σ_W, and the covariance between classes is Σ_B
-    = MMᵀ/C. `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the largest
-    |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|. The mean of cos + 1/(C − 1) over pairs of classes is not used: if
-    all μ_c − μ have the same length, this mean is 0, because the vectors μ_c − μ sum to 0. `weights` is NC3 =
-    ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows for which the
-    class with the nearest mean is not the class with the largest prediction. Averaged over nets. Unit: none.
-    Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
+    = MMᵀ/C.
+
+    `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the largest |cos(μ_c −
+    μ, μ_c′ − μ) + 1/(C − 1)|. The mean of cos + 1/(C − 1) over pairs of classes is not used: if all μ_c − μ
+    have the same length, this mean is 0, because the vectors μ_c − μ sum to 0. `weights` is NC3 = ‖W/‖W‖_F −
+    Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows for which the class with
+    the nearest mean is not the class with the largest prediction. Averaged over nets. Unit: none. Source:
+    Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["within"]

@@ -23,7 +23,7 @@ MOST_MARKS = 20
 RATE = "rate"
 """Name by which pictures refer to the learning rates that a learner tries side by side.
 
-If a sweep axis has this name, it means the sweep axis.
+If a sweep axis has this name, the name refers to the sweep axis.
 """
 
 MOST_TEXT = 200
@@ -144,9 +144,9 @@ def _short_number(number: float) -> str:
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Line at one value of x or of y in a picture, which marks this value for the viewer.
 
-    The value may be an expression of sweep axes. If the picture has one curve per value of such an axis, it
-    also has one line per value. If the axis is the picture's x, a mark at y, such as y = "2/eta", is a curve
-    over x. If the axis is the y of a heat map, a mark at x is a curve over y.
+    The value may be an expression of sweep axes. If the picture has one curve for each value of such an axis,
+    it also has one line for each value. If the axis is the picture's x, a mark at y, such as y = "2/eta", is
+    a curve over x. If the axis is the y of a heat map, a mark at x is a curve over y.
     """
 
     name: Text | None = None
@@ -189,9 +189,10 @@ class Marked(NamedTuple):
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Contour line in a heat map: the points at which a theory line has the value `level`.
 
-    The theory line may describe another measure than the picture, if that measure also has the dimensions x
-    and y of the picture. The values of the theory line are those at the evaluation point that the picture
-    shows. The picture's factor `times` and reading `read` are not applied to these values.
+    The theory line may be about another measure than that of the picture. The other measure must also have
+    the picture's dimensions x and y. The values of the theory line are those at the evaluation point that the
+    picture shows. The fields `running`, `times`, `read` and `relative` of the picture do not change these
+    values.
     """
 
     line: Text
@@ -213,7 +214,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     at the last evaluation point is shown, unless `at` or `read` selects another.
 
     The measured values go through these steps, in this order. `at` selects values. `running` replaces each
-    value by a statistic of all evaluation points so far. `times` multiplies by a factor. `read` reduces a
+    value by a statistic of all evaluation points so far; with `burn_in`, the statistic begins at this value
+    of the run's clock, and earlier values are not shown. `times` multiplies by a factor. `read` reduces a
     dimension to one number. `relative` divides by the curve of a learner or by a theory line. Last, `summary`
     summarises the replicas, or `share` counts the share of replicas that meet a condition. The summary
     `relative-variance` is the variance divided by the squared mean, and `log-variance` is the variance of the
@@ -264,6 +266,14 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Meta(
             title="running",
             description="replaces each value by a statistic of all values up to it",
+            extra=SELDOM,
+        ),
+    ] = None
+    burn_in: Annotated[
+        Number | None,
+        Meta(
+            title="burn-in",
+            description="value of the run's clock, such as a step, at which `running` begins",
             extra=SELDOM,
         ),
     ] = None
@@ -368,6 +378,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
             raise BadField("summary", "a share is a mean over replicas; leave `summary` out")
+        if self.burn_in is not None and self.running is None:
+            raise BadField("burn_in", "only a running statistic has a burn-in; set `running`, too")
         if self.summary in SPREADS:
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
@@ -390,7 +402,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reads_places(self) -> bool:
-        """Whether the picture shows when, during training, a measure passes a threshold."""
+        """Whether the picture shows the time during training at which a measure passes a threshold."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 

@@ -36,7 +36,7 @@ NUMERIC_LABELS = "diabetes_target.csv.gz"
 """File of the labels of `diabetes`. In all other tables, the last column is the class."""
 
 FIXED_NAMES = 2
-"""Words in the first line of some files before the names of the classes: numbers of rows and of features."""
+"""Number of cells before the names of the classes in a first line: the counts of rows and features."""
 
 
 class BundledTable(NamedTuple):

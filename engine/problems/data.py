@@ -45,8 +45,8 @@ class Data:
             all other classes.
         tuples: for each instance, the indices of its r factor rows, [R, n, r], if instances are outer
             products of rows with random signs. Otherwise None.
-        span: ends of an interval that contains all instances, if they are single numbers from an interval,
-            and not the same in all replicas. Otherwise None.
+        span: ends of an interval that contains all instances, if instances are random single numbers. None
+            without such an interval.
         clusters: cluster [R, n] of every row, or its class if classes have no clusters. None without classes.
         memo: cache of expensive results that depend only on the data, for other sweep points with the same
             data. The code that computes a result chooses the key.

@@ -59,8 +59,8 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
     """Convert a target's labels [R, m, n] to the labels that learners see, [R, m, n].
 
-    As the problem says, a label y stays y, or becomes its sign (+1 for y = 0), or a random sign. A random
-    sign is +1 with probability 1/(1 + e^(−y)). Label noise comes last.
+    As the problem says, a label y stays y, becomes its sign (+1 for y = 0), or becomes a random sign. The
+    random sign is +1 with probability 1/(1 + e^(−y)). Label noise comes last.
     """
     _, targets, n = labels.shape
     if problem.labels == "sign":

@@ -37,7 +37,7 @@ class FirstRows(NamedTuple):
     """Columns that hold words."""
 
     aside: frozenset[int] = frozenset()
-    """Columns that are not features: those that only count or name the rows, and empty columns."""
+    """Columns that are not features: columns that only count or name the rows, and empty columns."""
 
     empty: frozenset[int] = frozenset()
 

@@ -58,7 +58,7 @@ def reached(d: int) -> bool:
 def nearest(d: int) -> tuple[int | None, int]:
     """Return the nearest orders below and above d that `hadamard` can construct.
 
-    The order below d is None if there is none.
+    The order below d is None if no such order exists.
     """
     below = next((order for order in range(d - 1, 0, -1) if reached(order)), None)
     return below, next(order for order in range(max(d, 0) + 1, 2 * max(d, 1) + 1) if reached(order))
@@ -296,7 +296,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows with the indices `numbers` […], each times its factor in `times` […]: […, d].
+        """Return the rows […, d] with the indices `numbers` […], each times its factor in `times` […].
 
         The matrix is symmetric, so the rows are also columns.
         """

@@ -1,4 +1,4 @@
-"""Instances as operators, which compute rows on demand, and products of all rows with many vectors.
+"""Instances as operators, which compute rows on demand, and multiply all rows by many vectors.
 
 The module also contains orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
@@ -60,7 +60,7 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return the instances at the positions of a slice, which are the same in every replica."""
+        """Return the instances at the positions of a slice, the same positions in every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -250,8 +250,8 @@ class DenseInstances(Instances):
 class ScaledIdentity(Instances):
     """d orthogonal instances of length √d, rotated to √d e_1 … √d e_d, or a slice of these instances.
 
-    For X with XXᵀ = d·I, the rotation is by X/√d. If its start is rotated as well, a rotation-invariant
-    learner makes the same predictions as on X. The weights of a linear neuron are its predictions, divided by
+    For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner makes the same predictions as
+    on X if the start is also rotated. The weights of a linear neuron are the neuron's predictions, divided by
     √d. In a net, column i of the first layer's weights is the output of this layer for instance i, divided by
     √d. For these weights, the gradient of the loss on instance i is 0 outside column i. Source:
     theory/symmetry#rotation-invariance.

@@ -86,7 +86,7 @@ class MixedColumns:
             for name in frame.columns
             for output in of_column.get(name, [])
         )
-        """Names of the features. The year of `sold` is not called `sold_year` if a column of numbers is."""
+        """Names of the features. The year of `sold` is `sold_year of sold` if `sold_year` holds numbers."""
 
         places: dict[str, list[int]] = {}
         for name in frame.columns:
@@ -136,7 +136,7 @@ class MixedColumns:
             yield Treatment(name, treatment, outputs, missing)
 
     def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features [n, d] of training rows, and those of test rows.
+        """Return the features [n, d] of the training rows and of the test rows.
 
         Training rows alone determine the encoding. The feature of a word that occurs in no training row is 0.
         Missing numbers become the median of the training rows.

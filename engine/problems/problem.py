@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from engine.problems.targets import TargetStructure
 
 VECTORS = 5
-"""Numbers in memory per row of Sylvester's matrix while instances and labels are drawn.
+"""Count of numbers in memory per row of Sylvester's matrix while instances and labels are drawn.
 
-They are for the order, the signs and the feature that is the label.
+The numbers are for the order, the signs and the feature that is the label.
 """
 
 ROTATED = 3
@@ -57,7 +57,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def one_hot(self) -> bool:
-        """Whether each instance has a label above 0 for one target, its class, and 0 for all others."""
+        """Whether labels are above 0 for the target of the instance's class, and 0 for all other targets."""
         return self.noise == 0 and self.labels == "soft" and self.target_structure.one_hot
 
     @property

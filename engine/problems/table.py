@@ -316,7 +316,7 @@ class Table(NamedTuple):
         return n, d
 
     def features(self, order: NDArray[np.int64], training: int) -> NDArray[np.float64]:
-        """Return the features [n, d] of the rows `order` [n]. They do not depend on `training`."""
+        """Return the features [n, d] of the rows `order` [n]. `training` has no effect."""
         return self.numbers[order]
 
     def feature_names(self) -> tuple[str, ...]:
@@ -334,15 +334,15 @@ _reports: dict[Key, DataReport] = {}
 def read(request: Request, where: str) -> Table:
     """Return the table that a preset requests.
 
-    The beginning of the file determines how it is read. If the beginning shows that the file holds no table,
-    or that the table does not fit into memory, the file is refused before its numbers are read.
+    The beginning of the file determines how the file is read. It may also show that the file holds no table,
+    or that the table does not fit into memory. The file is then refused before its numbers are read.
 
     Args:
         where: section of the matrix or the target in the preset, for messages.
 
-    Raises: BadInput at the faulty field, if the file is missing, not a regular file, unreadable, empty, too
-    large or ambiguous, or has no table of finite numbers. The error is a MixedTable if cells are missing. It
-    is also a MixedTable if the file has a column of labels, and a feature column holds words or dates.
+    Raises: BadInput at the faulty field, if the file is missing, unreadable, empty, too large or ambiguous,
+    or has no table of finite numbers. The error is a MixedTable if cells are missing, or if the file has a
+    column of labels, and a feature column holds words or dates.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:

@@ -37,10 +37,10 @@ CurveKey = tuple[str, Apart, int]
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of each curve's learner, such as "exact", and the learner's number within this kind.
+    """Return the kind of each curve's learner, such as "exact", and the curve's number within this kind.
 
-    Curves without values are included. Curves of reference learners are left out, because they are drawn like
-    theory lines.
+    Curves without values are included. Two sorts of curves are left out. Curves of reference learners are
+    drawn like theory lines. The curve by which the picture divides is not drawn.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # if True, all rates of a learner form one curve
@@ -162,9 +162,9 @@ class Replicas:
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the N x positions and the values [R, N] of `replicas` (None for all), or [1, N].
+        """Return the N x positions, and the values [R, N] of `replicas` (None for all).
 
-        The values are [1, N] if all replicas have the same values.
+        The shape of the values is [1, N] if all replicas share them.
         """
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
@@ -297,10 +297,10 @@ def _conditions_unmet(curve: Curve, picture: Picture, point: Point) -> dict[str,
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a picture may show a curve now, or must wait for the end of the run.
+    """Return whether a curve has ended, as far as this matters for a picture.
 
-    A picture along a sweep axis waits until the run ends. A picture that chooses among the rates of a learner
-    waits until the curves of all rates are complete.
+    It only matters for a picture along a sweep axis or along rates. If the picture chooses among the rates of
+    a learner, the curves of all rates must have ended.
     """
     if not steps.along_axes:
         return True
@@ -419,9 +419,9 @@ WHY = "these runs would change no picture"
 def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the learners whose runs at sweep point `number` would change no picture.
 
-    Learners stop early only along a sweep axis with the field `until`. If a picture has a reading over this
-    axis, it shows the first value of the axis at which a measure passes a threshold. A learner stops when
-    these first values and their standard errors are known.
+    Learners stop early only along a sweep axis with the field `until`, and only if a picture has a `read`
+    over this axis. Every such picture must show the first value of the axis at which a measure passes a
+    threshold. A learner stops when these first values and their standard errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]

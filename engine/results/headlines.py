@@ -35,10 +35,11 @@ def headline(
     the curves. The headline is empty if the picture has no values.
 
     Args:
-        results: results of the sweep. If they are given, no claim is judged, and a sweep axis changes no run,
-            the headline says so. If they are given, and the picture of `view` has no scaling law, the
-            headline may state the law of another picture. The x-axis of the other picture must be a sweep
-            axis, and the picture of `view` must have one curve per value of this axis.
+        results: results of the sweep, which the headline uses in two cases. The first case is a sweep axis
+            that changes no run. Unless a claim about the picture is judged, the headline then only states
+            this fact. The second case is a picture without a claim and without a scaling law. Suppose that
+            this picture has one curve per value of a sweep axis, and that another picture has this axis as
+            x. The headline then states the scaling law of the other picture, if there is such a law.
     """
     outcome = headline_of(view, experiment, outcomes)
     is_judged = outcome is not None and outcome.holds is not None
@@ -75,8 +76,9 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and the greatest final value of the curves, and the bound there.
+    """Return a sentence with the least and the greatest final value of the curves.
 
+    If lower bounds apply to the curve with the least value, the sentence also states the highest of them.
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.
     """
@@ -152,10 +154,11 @@ class _Move(NamedTuple):
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
     """Return a sentence about the effect of a change of the set-up on two curves of a picture.
 
-    Each curve has a number before and after the change: the number of examples after which its loss stays
-    below LEVEL. If no loss stays below LEVEL, the numbers are the last values of the curves. The first curve
-    is the one with the highest number after the change. The second curve is that of the picture's claim, or
-    otherwise the one with the lowest number. The text is empty if there is nothing to compare.
+    Each curve has a number before and after the change: the x from which its loss stays below LEVEL. If no
+    loss stays below LEVEL, or the picture shows something else, the numbers are the last values of the
+    curves. The first curve is the one with the highest number after the change. The second curve is that of
+    the picture's claim, or otherwise the one with the lowest number. The text is empty if there is nothing to
+    compare.
 
     Args:
         change: change of the set-up, as in "d 128 → 256".

@@ -95,20 +95,20 @@ def _line_views(
     """Yield the theory lines of a picture of curves, and record in `absences` why others are not drawn."""
     sweep = results.sweep
     for (named, curve, apart), pieces in collected.lines.items():
-        x, values = steps.curve([(point, samples) for point, samples, _ in pieces])
+        x, by_replica = steps.curve([(point, samples) for point, samples, _ in pieces])
         order = np.argsort(x, kind="stable")  # x decreases during a run if it is a loss
-        x, values = x[order], values[:, order]
+        x, by_replica = x[order], by_replica[:, order]
         if picture.relative is not None:
             divisor = Replicas(steps, collected.divisor_of(picture, (curve, apart)))
             if why := _reason_for_no_meaning(pieces[0][2], divisor):
                 absences.lines[pieces[0][2].kind] = why
                 continue
-            values = _divided_by(x, values, divisor)
-        y = _summary_of_line(picture.summary, values)
+            by_replica = _divided_by(x, by_replica, divisor)
+        y = _summary_of_line(picture.summary, by_replica)
         points = _sweep_points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]
         y = _nan_until_known(picture, steps, x, y, without)
-        of_some = partial(_summary_of_replicas, picture.summary, values) if len(values) > 1 else None
+        of_some = partial(_summary_of_replicas, picture.summary, by_replica) if len(by_replica) > 1 else None
         applies = dict.fromkeys(learner_name for _, _, line in pieces for learner_name in line.applies_to)
         statement = pieces[0][2].statement
         yield LineView(
@@ -177,8 +177,8 @@ def _nan_until_known(
 ) -> Floats:
     """Return y, with NaN instead of infinity at each x for which results are still missing.
 
-    Infinity means that a measure never passes a threshold along a sweep axis. This is unknown as long as
-    sweep points on this axis have not been run: the measure may pass the threshold at one of them.
+    Infinity means that a measure never passes a threshold along a sweep axis. As long as some sweep points on
+    this axis have not been run, the measure may still pass the threshold at one of them.
 
     Args:
         without: sweep points that have no results yet.
@@ -323,7 +323,7 @@ def _summarised_cells(
 def _contour_view(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
+    plain = msgspec.structs.replace(picture, running=None, burn_in=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
     direction = title = ""
@@ -445,7 +445,7 @@ class _Reduction:
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether values must be interpolated at common x positions, because those of replicas differ."""
+        """Whether values must be interpolated at common x, because x differs between replicas."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _recorded_curve(self) -> tuple[Floats, Floats, Floats | None] | None:
@@ -487,7 +487,11 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _summarised_values(self) -> Floats | None:
-        """Return the values [R, N] whose summary is the curve, or None if a subset changes single values."""
+        """Return the values [R, N] whose summary over replicas is the curve, or None.
+
+        The result is None if the curve of a subset of replicas cannot be computed from these values. This is
+        the case for a picture with `share` or with a mean as `read`, and without values of every replica.
+        """
         picture = self._picture
         if picture.share is not None or (picture.reading is not None and picture.reading.of == "mean"):
             return None
@@ -497,7 +501,7 @@ class _Reduction:
         return y[: self._replicas] if len(y) >= self._replicas else None
 
     def _missing_replicas(self) -> NDArray[np.int64]:
-        """Return how many replicas have lost their value at every x position.
+        """Return, for each x position, the number of replicas that have lost their value.
 
         If no replica has ended early, positions where no replica has a value do not count: the measure is
         undefined there, such as the tenth eigenvalue of a matrix with nine.

@@ -187,8 +187,8 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records (evaluation points) at a time.
 
-    Learners that are ahead wait for the others. A learner that needs several rounds for an evaluation point
-    finishes this evaluation point before the next learner continues, so that the first results appear early.
+    Learners that are ahead wait for the others. A learner may need several rounds for one evaluation point.
+    It then finishes this point before the next learner continues, so that the first results appear early.
     The division into rounds does not change the curves, not even in the last bit.
 
     Args:
@@ -334,7 +334,7 @@ def prepare(
     source: DrawnData | None = None,
     is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Compute theory lines, and prepare the training run of every learner without starting it."""
+    """Return the trace, with its theory lines, and the training runs of all learners, not yet started."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = needed_bytes(plan) if is_spread else _needed_bytes(plan, device, source)
@@ -424,7 +424,7 @@ def _new_learner_run(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run, which changes to the learner's faster backend once that is compiled."""
+    """Return a training run. It changes to the learner's faster backend when that backend is compiled."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
@@ -441,7 +441,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 def _examples_seen(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
     """Return the inputs x and labels of the training examples of the first replica, two arrays.
 
-    The examples are those of the complete run. Instances must have a single entry, which is x.
+    All examples of the complete run are included. Instances must have a single entry, which is x.
     """
     n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))

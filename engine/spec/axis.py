@@ -179,11 +179,15 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def has_words(self) -> bool:
-        """Whether some values, such as words, assign no number to any name."""
+        """Whether some values are neither numbers nor tables of numbers, such as words."""
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """Return the numbers that a value assigns to the axis's name or a table's keys; none for a word."""
+        """Return the numbers that a value of the axis assigns to names, by name.
+
+        A number has the name of the axis. A table assigns a number to each of its keys. For a word, the
+        result is empty.
+        """
         if isinstance(value, dict):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}

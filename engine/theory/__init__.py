@@ -232,9 +232,9 @@ class LineStructure(NamedTuple):
     """Whether the line requires a hypothesis that has learned from exactly k different rows. Its predictions
     must be measured unchanged, without averaging or clipping.
 
-    The field is False for references and for lines about the start of training. It is also False for lower
-    bounds that decrease with k, for upper bounds that grow with k, and for lines whose own conditions say
-    which examples they need.
+    The field is False for lines about the start of training, for lower bounds that decrease with k, and for
+    upper bounds that grow with k. It is also False for lines with conditions that state which examples the
+    line needs. For references, the field has no effect.
     """
 
     of: str = ""

@@ -68,7 +68,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     The loss is the mean square error, and ℓ is half the loss before the step. G is the size of the gradient
     of ℓ, averaged over layers (see the measure `gradient-summary`). The rate is η = ln((1 + √(1 + 4G))/2).
     Under the assumptions from which this rate is derived, a step lowers ℓ by at least φ(G) = ηG − ½(e^η −
-    1)². φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At
+    1)². φ is 0 for G = 0 and at least G²/4.52 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At
     the start, the line equals the measured loss. Source: Bernstein et al. 2023;
     theory/automatic-descent#majoriser.
     """

@@ -28,8 +28,9 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     over the instances. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach each other with
     depth. If χ⊥ > 1, nearby inputs separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the mean
     of χ⊥ over starts equals the line at layer 1, where signals are Gaussian with known variance. In later
-    layers, this variance depends on the weights. So the line is not exact there, unless E σ′² is the same for
-    every variance, as for ReLU. Source: RYH ch. 5; theory/wide-nets#criticality.
+    layers, this variance depends on the weights, so the line is not exact there. An exception is ReLU, for
+    which E σ′² does not depend on the variance. Then the line is exact, apart from starts in which all units
+    of a layer are off. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"

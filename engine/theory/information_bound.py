@@ -28,12 +28,13 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
     The line is based on a theorem about wide nets, which has two free parameters, ᾱ and Γ. The information
     space of the theorem is spanned by the singular vectors with λ ≥ √(nK)·ᾱ, and Π projects onto the
     complement of this space. After t = Γ/(2ηKᾱ²) steps, a wide net misclassifies the share e^(−Γ) + ‖Π y‖/√n
-    + Γ/(ᾱ√n) of new instances, up to unknown constants. For every s, the line takes the ᾱ with √(nK)·ᾱ = λ_s,
-    and the Γ that belongs to t steps. At every t, the line is the least value over all s. All constants are
-    set to 1. Only the shape of the line can be compared with curves, not its height. If labels are randomly
-    corrupted, the theorem bounds the error on new instances with corrupted labels. A learner that is better
-    than chance has a smaller error on true labels. So the theorem also bounds this smaller error. Source:
-    OFLS19; theory/parities-and-noise#nuisance-space.
+    + Γ/(ᾱ√n) of new instances, up to unknown constants.
+
+    For every s, the line takes the ᾱ with √(nK)·ᾱ = λ_s, and the Γ that belongs to t steps. At every t, the
+    line is the least value over all s. All constants are set to 1. Only the shape of the line can be compared
+    with curves, not its height. If labels are randomly corrupted, the theorem bounds the error on new
+    instances with corrupted labels. A learner that is better than chance has a smaller error on true labels.
+    So the theorem also bounds this smaller error. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

@@ -22,6 +22,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     Instances are products x¹ ⊗ … ⊗ xʳ. A tuple names one row of each factor, and the instance is the product
     of these rows. The tuple's indicator vector has one entry for each row of each factor: 1 for the rows of
     the tuple, and 0 for all others. The F₂-span contains all sums, modulo 2, of the indicator vectors seen.
+
     The learner must be invariant under rotations of single factors. For two factors, the bound equals
     `percolation`. A label is the product of one random sign per factor. Given the labels seen, the label of a
     tuple outside the span is ±1 with probability ½ each. So predicting this label costs at least c on

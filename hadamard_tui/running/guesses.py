@@ -23,23 +23,30 @@ RIGHT_FACTOR = 2
 
 @dataclass
 class Guesses:
-    """The user's guesses, one per learner, in the order of `learners`.
+    """The user's guesses, one per learner.
 
     Args:
         places: value of x at each evaluation point of the coming run. A guess after the last evaluation point
             means "never".
-        learners: names of the learners.
-        guessed: number of confirmed guesses.
+        learners: names of the learners to guess about.
     """
 
     places: np.ndarray
     learners: Sequence[str]
     _records: dict[str, int] = field(default_factory=dict)
-    guessed: int = 0
+    _confirmed: list[str] = field(default_factory=list)
+    """Names of the learners with a confirmed guess, the latest last."""
+    _current: int = 0
 
     @property
     def learner(self) -> str | None:
-        return self.learners[self.guessed] if self.guessed < len(self.learners) else None
+        """Name of the learner whose guess is being made; None if all guesses are confirmed."""
+        is_complete = len(self._confirmed) == len(self.learners)
+        return None if is_complete else self.learners[self._current]
+
+    @property
+    def last_confirmed(self) -> str | None:
+        return self._confirmed[-1] if self._confirmed else None
 
     def move(self, records: int) -> None:
         """Move the current guess by a number of evaluation points.
@@ -52,9 +59,25 @@ class Guesses:
             )
 
     def take(self) -> None:
+        """Confirm the current guess, and go to the next learner without a confirmed guess."""
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = self._place_of_guess(learner_name)
-            self.guessed += 1
+            self._confirmed.append(learner_name)
+            self.skip(1)
+
+    def skip(self, by: int) -> None:
+        """Go to the next (`by` = 1) or previous (-1) learner without a confirmed guess, if there is one."""
+        for _ in self.learners:
+            self._current = (self._current + by) % len(self.learners)
+            if self.learners[self._current] not in self._confirmed:
+                return
+
+    def take_back(self) -> bool:
+        """Go back to the guess that was confirmed last. Return False if no guess is confirmed."""
+        if not self._confirmed:
+            return False
+        self._current = self.learners.index(self._confirmed.pop())
+        return True
 
     def x(self, name: str) -> float | None:
         record = self._place_of_guess(name)
@@ -62,7 +85,11 @@ class Guesses:
 
     @property
     def confirmed(self) -> dict[str, float | None]:
-        return {learner_name: self.x(learner_name) for learner_name in self.learners[: self.guessed]}
+        return {
+            learner_name: self.x(learner_name)
+            for learner_name in self.learners
+            if learner_name in self._confirmed
+        }
 
     def _place_of_guess(self, learner_name: str) -> int:
         return self._records.get(learner_name, len(self.places) // 2)

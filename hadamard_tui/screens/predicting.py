@@ -8,13 +8,15 @@ import numpy as np
 
 from hadamard_tui.charts.plots.series_builder import colour, mark, theory
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.keyboard import key
+from hadamard_tui.keyboard import key, shown_keys
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
 from hadamard_tui.screens.view_control import LEAPS, ViewControl
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.screen_lines import Caption
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
@@ -29,7 +31,10 @@ class Predicting(ViewControl):
         self.guesses: Guesses | None = None
 
         self.asks_first = False
-        """Whether the stop of a tour asks a question that the stored curves of its preset would answer."""
+        """Whether the stop of a tour asks a question that the stored curves and the title would answer."""
+
+        self.asked_about: Sequence[str] = ()
+        """Names of the learners that the question of a stop is about; empty for all learners."""
 
         self._set_aside: Session | None = None
         """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
@@ -41,8 +46,13 @@ class Predicting(ViewControl):
         if self.refused():
             return
         experiment = self._editable.experiment
+        if self._editable.raw["axes"]:
+            why = "This set-up has a sweep, so a learner has several curves and a guess would fit only one."
+            self.notify(f"{why} {key('run')} runs it.")
+            return
         rows = experiment.n
         names = [learner.name for learner in experiment.learners if learner.role == "learner"]
+        names = [name for name in names if name in self.asked_about] or names
         from engine import protocols
 
         places = protocols.places(experiment.protocol, rows)
@@ -63,8 +73,20 @@ class Predicting(ViewControl):
         The charts would answer a question while the user guesses. If a tour asks a question before a run,
         the charts would answer it until the run begins.
         """
-        would_answer = self.guesses is not None or (self.asks_first and session is None)
+        would_answer = self.guesses is not None or (self.hides_result and session is None)
         return None if would_answer else super().stored_beside(session)
+
+    def _leave_guess(self) -> None:
+        """Go back to the guess that was confirmed last. If there is none, end the guessing."""
+        if self.guesses is not None and self.guesses.take_back():
+            self._show_guess()
+        else:
+            self._stop_guessing()
+
+    @property
+    def hides_result(self) -> bool:
+        """Whether a stop asks a question, and no run has answered it yet."""
+        return self.asks_first and self.session is None
 
     def _stop_guessing(self) -> None:
         self.guesses = None
@@ -112,7 +134,7 @@ class Predicting(ViewControl):
         tint = colour(self._editable.kind_places.get(learner_name))
         at = np.full(2, guesses.places[-1] if place is None else place)
         return Series(
-            f"{letter} {learner_name}: {in_words(place)}",
+            f"{learner_name}: {in_words(place)}",
             at,
             np.array([0.0, LEVEL]),
             tint,
@@ -128,8 +150,19 @@ class Predicting(ViewControl):
         when = f"never gets below {LEVEL:g}"
         if place is not None:
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
-        keys = f"{key('back')} {key('forward')} move, {key('remedy')} confirms, {key('leave')} cancels"
-        return f"{letter} ({learner_name}) {when}? {keys}."
+        assert self.guesses is not None, "a guess is being made"
+        before = self.guesses.last_confirmed
+        leaves = "cancels"
+        if before is not None:
+            leaves = f"goes back to {mark(self._editable.running_letters[before])}"
+        far = f"{shown_keys('far_back').split()[-1]} {shown_keys('far_forward').split()[-1]}"
+        keys = (
+            f"{key('back')} {key('forward')} move the mark ({far}: far), {key('remedy')} confirms it",
+            f"{key('next_learner')} skips",
+            f"{key('run')} runs",
+            f"{key('leave')} {leaves}",
+        )
+        return f"{letter} ({learner_name}) {when}? {', '.join(keys)}."
 
     def _move_cursor(self, places: int) -> None:
         if self.guesses is None:
@@ -149,6 +182,35 @@ class Predicting(ViewControl):
             super()._move_to_border(to_the_end)
         else:
             self._move_cursor(len(self.guesses.places) * (1 if to_the_end else -1))
+
+    def action_page_down(self) -> None:
+        if self.guesses is None:
+            super().action_page_down()
+        else:
+            self._leap_cursor(1)
+
+    def action_page_up(self) -> None:
+        if self.guesses is None:
+            super().action_page_up()
+        else:
+            self._leap_cursor(-1)
+
+    def action_next_learner(self) -> None:
+        if self.guesses is None:
+            super().action_next_learner()
+        else:
+            self._skip_learner(1)
+
+    def action_previous_learner(self) -> None:
+        if self.guesses is None:
+            super().action_previous_learner()
+        else:
+            self._skip_learner(-1)
+
+    def _skip_learner(self, by: int) -> None:
+        assert self.guesses is not None, "a guess is being made"
+        self.guesses.skip(by)
+        self._show_guess()
 
     def action_remedy(self) -> None:
         """Confirm the guess and go to the next learner. After the last learner, run the set-up."""

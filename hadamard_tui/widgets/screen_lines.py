@@ -17,7 +17,7 @@ from textual.widgets import Static
 from engine.core.parts import BadInput
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.editing.history import place_in_words
-from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
+from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN, ON_A_PATH
 
 if TYPE_CHECKING:
     from engine.core.machine import MachineSample
@@ -132,9 +132,6 @@ class Status(Static):
 
 _GAP = 2
 
-REPLAY = "Replay"
-"""Label of the key that pauses a run, after the run has finished."""
-
 FooterEntry = tuple[str, str, str]
 """Key, label and action of a footer entry."""
 
@@ -158,8 +155,8 @@ class Keys(Widget):
     in_a_run: reactive[bool] = reactive(False)
     """Whether a run is in progress."""
 
-    can_replay: reactive[bool] = reactive(False)
-    """Whether the run on the screen has finished, so that the key that pauses a run replays it."""
+    labels: reactive[dict[str, str]] = reactive[dict[str, str]](dict)
+    """Labels that replace those of the entries, by action id. An empty label leaves its entry out."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -170,29 +167,24 @@ class Keys(Widget):
         for _, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.id in FOOTER and binding.id not in entries:
                 action = binding.action if "." in binding.action else f"screen.{binding.action}"
-                entries[binding.id] = self.app.get_key_display(binding), binding.description, action
+                if label := self.labels.get(binding.id, binding.description):
+                    entries[binding.id] = self.app.get_key_display(binding), label, action
         self.entries = entries
 
+    def watch_labels(self) -> None:
+        self._bindings_changed(self.screen)
+
     def render(self) -> Content:
-        ranked, entries = (IN_A_RUN, self.entries) if self.in_a_run else (AT_REST, self._entries_at_rest)
+        at_rest = ON_A_PATH if "next_stop" in self.entries else AT_REST
+        ranked = IN_A_RUN if self.in_a_run else at_rest
         return Content("  ").join(
             Content.assemble(
                 Content.from_markup(f"[bold $footer-key-foreground @click={action}]$key[/]", key=key),
                 " ",
                 Content.from_markup(f"[@click={action}]$label[/]", label=label),
             )
-            for key, label, action in fitting(entries, ranked, self.content_size.width)
+            for key, label, action in fitting(self.entries, ranked, self.content_size.width)
         )
-
-    @property
-    def _entries_at_rest(self) -> dict[str, FooterEntry]:
-        """Footer entries while no run is in progress. The key that pauses a run replays it or is left out."""
-        entries = dict(self.entries)
-        if "pause" in entries:
-            key, _, action = entries.pop("pause")
-            if self.can_replay:
-                entries["pause"] = key, REPLAY, action
-        return entries
 
 
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:

@@ -344,7 +344,10 @@ class Stage(Vertical):
             chart.hint = refused
             chart.clear()
         else:
-            _draw_plot(chart, plot(look))
+            drawn = plot(look)
+            if self.query_one(PictureRow).has_title(drawn.axes.title):
+                drawn = drawn._replace(axes=replace(drawn.axes, title=""))
+            _draw_plot(chart, drawn)
 
     def _draw_law(self, law: StoredPicture) -> None:
         sentences = () if self._of is None else self._of.reason.strip().splitlines()

@@ -105,6 +105,7 @@ async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
             await pilot.press("i")
             await until(pilot, lambda title=title: title in screen_text(app))
             assert stage.picture == number
+            assert screen_text(app).count(title) == 1, "the row of pictures has it, or the frame of the chart"
         await pilot.click(row, offset=(2, 0))
         await until(pilot, lambda: stage.picture == 0)
 

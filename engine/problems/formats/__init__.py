@@ -136,9 +136,9 @@ class Content:
     """Cells of the first rows of a text file. Empty for other formats."""
 
     frame: Callable[[], pd.DataFrame] | None = None
-    """Function that reads all cells, also words, dates and missing cells; it names columns by their position.
+    """Function that reads all cells, including words, dates and missing cells. Column names are positions.
 
-    None for formats that hold only numbers. Raises: NotATable, or errors of a library.
+    None for formats that can only hold numbers. Raises: NotATable, or errors of a library.
     """
 
 
@@ -217,7 +217,7 @@ def opened(file: Path) -> io.BufferedReader:
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
 """Pattern of a number that is written as text.
 
-Unlike Python's `float`, it allows no _ between digits, and no digits of other scripts.
+Unlike Python's `float`, the pattern allows no _ between digits, and no digits of other scripts.
 """
 
 BLANKS = " \t\r\n"

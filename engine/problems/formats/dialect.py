@@ -350,8 +350,8 @@ def _unclear_header_error(doubt: str) -> BadField:
 def _is_unlike_column(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer in the first record is unlike the numbers in the column below it.
 
-    The integer is unlike a column without integers, if there are several columns. It is also unlike a column
-    of at least FEW cells that are all −1 or 1, or all 0 or 1, if the integer is another number.
+    If there are several columns, an integer is unlike a column without integers. An integer is
+    also unlike a column of two other numbers with at least FEW cells, if these are −1 and 1, or 0 and 1.
     """
     if cell in column:
         return False
@@ -393,7 +393,7 @@ def _are_truth_values(cells: Sequence[str]) -> bool:
 
 
 def _may_be_class_names(column: Sequence[str]) -> bool:
-    """Return whether a column may hold names of classes: each occurs twice or more on average."""
+    """Return whether a column may hold names of classes: each name occurs at least twice on average."""
     return 2 * len(set(column)) <= len(column)
 
 
@@ -418,7 +418,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
-    """Return the column names in the last comment before the table, or None if it contains no names.
+    """Return the column names in the last comment before the table, or None if the comment is not a header.
 
     `numpy.savetxt` writes such comments. Raises: NotATable if the comment is a row of numbers.
     """

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
 """Limits of the sample of first lines that determines the dialect.
 
-It ends after SAMPLE characters and FEWEST_LINES lines, or after MOST_LINES lines.
+The sample ends when it has more than SAMPLE characters and at least FEWEST_LINES lines, or MOST_LINES lines.
 """
 
 LONGEST_LINE = 1 << 29
@@ -233,7 +233,7 @@ def _opened_at_first_row(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that returns the line and column of a cell, for messages. It rereads the file."""
+    """Function that returns the line and column of a cell, for messages. Each call rereads the file."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
         """Store the file, its dialect, and the number `first` of rows before the chunk that is checked."""

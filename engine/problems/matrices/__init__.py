@@ -51,7 +51,7 @@ class Arrangement(NamedTuple):
 class RowNumbers(NamedTuple):
     """Numbers that describe each row of R replicas, such as its class.
 
-    The rows are those before repetition, in the order in which learners see them.
+    Rows are counted before repetition, in the order in which learners see them.
     """
 
     in_file: NDArray[np.int64] | None = None
@@ -181,7 +181,7 @@ class MatrixStructure(NamedTuple):
     """Ends of an interval that contains all instances of all replicas, for instances with one entry."""
 
     entries_of: tuple[int, int] | None = None
-    """Rows and columns of a matrix W, if the instances are its entries, each once and row by row."""
+    """Numbers of rows and columns of a matrix W, if the instances are the entries of W, row by row."""
 
     unconstrained: int | None = None
     """Number n of instances per class, if the instances are √n e_i, each with its own coordinate."""

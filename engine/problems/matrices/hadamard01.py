@@ -19,10 +19,9 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     The remaining n = d − 1 rows of H are orthogonal to the constant row. So for all signs s, XXᵀ is
     ¼ d (I + J), where all entries of J are 1. Inner products of instances therefore contain no information on
-    labels.
-    With `permute`, the rows are in a uniformly random order. With `row_signs`, a fair coin decides every sign
-    s_i; otherwise, all s_i are 1. Labels are features of the shifted rows. Feature j of row i is ½(s_i h_ij +
-    1). Source: WKA21 Thm 4; theory/conventions#matrices.
+    labels. With `permute`, the rows are in a uniformly random order. With `row_signs`, a fair coin decides
+    every sign s_i; otherwise, all s_i are 1. Labels are features of the shifted rows. Feature j of row i is
+    ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory/conventions#matrices.
     """
 
     d: Annotated[

@@ -31,8 +31,8 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
     still the rows of a Hadamard matrix of order D. If the target is a feature, a label is an entry of a
-    Hadamard matrix, times the signs of the r rows that form the instance. But the signs of the D instances
-    are not independent, so bounds that require independent signs do not apply. With a single factor, the
+    Hadamard matrix, times the signs of the instance's r rows. The products of these signs are not independent
+    for the D instances, so bounds that require independent signs do not apply. With a single factor, the
     signs are independent, and the matrix is that of `hadamard`. Source: theory/hadamard#factors.
     """
 

@@ -63,7 +63,7 @@ class TargetStructure(NamedTuple):
     linear: bool = False
     """Whether every target is a `combination` of features on every matrix family.
 
-    Only a target that needs a constant feature may be nonlinear, on a family without this feature.
+    Only a target that needs a constant feature may be an exception, on families without a constant feature.
     """
 
     has_w_star: bool = False

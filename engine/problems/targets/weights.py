@@ -77,9 +77,9 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether no choice of signs can make Σ ± size 0, as far as this function detects.
+    """Return True if no choice of signs makes Σ ± size 0, in two cases that are easy to detect.
 
-    It detects two cases: one size is above the sum of all others, or an odd number of sizes are all equal.
+    One size is above the sum of all other sizes, or there is an odd number of sizes, which are all equal.
     """
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)
