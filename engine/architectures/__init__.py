@@ -139,7 +139,10 @@ class ArchitectureStructure(NamedTuple):
     """Whether predictions are computed only by the layers z = Wa + b that `edges` returns, and by σ."""
 
     layered: bool = False
-    """Whether every trained tensor is the matrix W of a layer z = Wa, as `through` requires."""
+    """Whether every trained tensor is the matrix W of a layer z = Wa, as `through` requires.
+
+    The biases of a layer count as the matrix of a separate layer with the input 1.
+    """
 
     keeps_determinant: bool = False
     """Whether weights are a product of square matrices whose determinants are positive at the start.

@@ -130,7 +130,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         """Return initial tensors whose predictions for U x (V z)ᵀ equal those of `params` for x zᵀ.
 
         U and V are rotations, and `turn` maps a matrix W, flattened to a vector, to U W Vᵀ. With the start
-        `identity`, `params` are returned unchanged.
+        `identity`, the method returns `params` unchanged, and predictions may differ.
         """
         if self.init == "identity":
             return params

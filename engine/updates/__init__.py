@@ -234,7 +234,7 @@ class Update(Part, frozen=True):
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return the reason why an update rule cannot train weights of d features, or None if it can."""
+        """Return the reason why this rule cannot train weights of d features, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -285,8 +285,8 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether training steps commute with rotations of the instances, and the reason.
 
-        The verdict assumes a property of the rule. If the rule's steps commute with permutations of a layer's
-        inputs, they also commute with permutations of the layer's units.
+        The verdict assumes that steps commute with permutations of a layer's units if they commute with
+        permutations of the layer's inputs.
 
         Args:
             matrix: the data matrix that provides the instances.

@@ -578,6 +578,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         is_opened = before is not setup.editable and before.preset != setup.editable.preset
         if is_opened:
             self.say_what_is_pinned()
+        self.end_outdated_guesses()
         if is_opened and self._is_replaced_by_stored:
             self._clear_run()
         elif self.session is None:
