@@ -27,7 +27,7 @@ DIRECTIONS: dict[str, str] = {
     "conjecture": "conjecture",
     "reference": "reference",
 }
-"""Names of the relations between a theory line and its measure, by their names in presets."""
+"""Direction of a theory line in words, by its name in presets: how the line is related to its measure."""
 
 
 class Standing(NamedTuple):
@@ -66,7 +66,7 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a theory line and the idea of its proof, without line breaks in paragraphs."""
+    """Return the conditions of a theory line and the idea of its proof, with one line for each paragraph."""
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))
@@ -75,8 +75,7 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    The words begin a sentence. If a lower bound does not apply to the learner, the learner's loss may fall
-    below this bound.
+    The words begin a sentence. The learner's loss may fall below a lower bound that does not apply to it.
     """
     if not line.on_problem.holds:
         return Standing("Not applicable", "dim", line.on_problem.reason)

@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 ROWS_BEFORE = 4
-"""Number of rows that are drawn before the new row.
+"""Maximum number of rows that are drawn before the new row.
 
-They are enough to see whether their inner products with the new row are equal.
+Four rows suffice to see whether all inner products with the new row are equal.
 """
 
 MOST_FEATURES = 32
-"""Number of features that are drawn. With the text beside them, they fit into 80 columns."""
+"""Maximum number of features that are drawn. With the text beside them, they fit into 80 columns."""
 
 MOST_WEIGHED = 1 << 14
-"""Maximum number of features for which inner products are computed. They need complete rows."""
+"""Maximum number of features for which complete rows, and thus inner products, are computed."""
 
 ROUNDING = 1e-12
-"""Inner products below this, relative to the lengths of both rows, are 0 up to rounding in float64."""
+"""Size, relative to the lengths of both rows, up to which an inner product counts as 0 in float64."""
 
 SHADES = "·░▒▓█"
-"""Characters that show entries of the matrix, from the least to the largest entry."""
+"""Characters that show entries of the matrix, from the smallest to the largest entry."""
 
 
 def new_row(context: PanelContext) -> Text | None:
     """Return a drawing of the next matrix row that learners see, and of the rows before it.
 
-    The next row is the first row after the examples seen at the playhead. After the last example, it is the
-    last row. Before the first example, the result is None. The result is also None if the clock of the run
-    does not count examples, or if the matrix is too large.
+    The next row is the first row after the examples seen at the playhead. After the last example, the drawing
+    shows the last row instead. The result is None before the first example, if the clock of the run does not
+    count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -85,7 +85,8 @@ def _drawn_matrix(
 ) -> Text:
     """Return a drawing with one line for each matrix row in `entries`, [rows, features].
 
-    A line shows the row, its label, and its inner product with the new row, which is the last one.
+    The last row is the new row, whose label is drawn as a question mark. Each other line shows a row, its
+    label, and its inner product with the new row.
     """
     low, high = float(entries.min()), float(entries.max())
     spread = (entries - low) / ((high - low) or 1.0)
@@ -175,8 +176,9 @@ def _sort_rank(line: TheoryLine, learner_name: str, strongest: str) -> tuple[int
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return the statement of a theory line, and whether and why the line applies to a learner.
 
-    `reason` is the reason of the learner's verdict, which the panel states above the theory lines. To avoid
-    repetition, the reason why a line applies is omitted if it ends with `reason`.
+    Args:
+        reason: reason of the learner's verdict. The panel states it once above all theory lines, so the text
+            omits every reason that ends with it.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "

@@ -1,8 +1,8 @@
 """Panel: all weights of the selected learner during training.
 
-The weights of the target's features are coloured and drawn on top. If a learner takes no steps, or if only
-the start and the end are recorded, the chart shows the weights at the playhead against the index of the
-feature.
+The weights of the target's features are coloured and drawn on top. Some runs record no change of weights: a
+solver fits the learner only once, or the run records only its start and its end. The chart then shows the
+weights at the playhead against the index of the feature.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of weights that are drawn, about the number of dots in the height of a screen.
+"""Maximum number of weights that are drawn: about as many as a screen has rows of dots.
 
-If a learner has more weights, a selection is drawn.
+If a learner has more weights, an evenly spaced selection is drawn.
 """
 
 MOST_MARKED = 8
@@ -142,7 +142,10 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
-    """Return the indices of the features whose weighted sum is the first target, in the first replica."""
+    """Return the features whose weighted sum is the first target in the first replica, by increasing index.
+
+    The result is empty if the target is no weighted sum of features.
+    """
     combination = target.combination(matrix, Streams([seed]))
     return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
 
@@ -215,9 +218,9 @@ def _axis_limits(series: list[Series]) -> tuple[float, float]:
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits of the y-axis that contain 0 and `values`.
+    """Return limits of a colour scale that contain 0 and `values`, for a heat map of weights.
 
-    They are multiples of 1/4, so that the axis rarely changes.
+    The limits are multiples of 1/4, so that the scale rarely changes. Values may exceed them by 1/4000.
     """
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
