@@ -353,7 +353,7 @@ def index_at(curve: CurveView | LineView, x: float) -> int | None:
     """
     if isinstance(curve, CurveView) and curve.places.is_passed:
         sides = np.sign(curve.x - x)
-        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
+        passed = np.flatnonzero((sides != sides[:1]) | (sides == 0))  # not on the side of the first point
         return int(passed[0]) if len(passed) else None
     matches = np.flatnonzero(np.abs(curve.x - x) <= NEAR * abs(x))
     return int(matches[0]) if len(matches) else None

@@ -1,4 +1,4 @@
-"""Guesses before a run: at which x does each learner's loss fall below 0.1? The run gives them a score."""
+"""Guesses before a run: at which x does each learner's loss fall below 0.1? The run shows which are right."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
-"""Level of the loss in guesses: the user guesses at which x the loss of a learner falls below this level."""
+"""Level of the loss in guesses. The user guesses the x at which a learner's loss falls below this level."""
 
 RIGHT_FACTOR = 2
-"""Largest ratio between the guessed and the measured x of a guess that counts as right."""
+"""Largest factor between the guessed x and the measured x for which the guess counts as right."""
 
 
 @dataclass
@@ -51,12 +51,17 @@ class Guesses:
     def move(self, records: int) -> None:
         """Move the current guess by a number of evaluation points.
 
-        It stops one position after the last evaluation point, which means "never".
+        The guess stops one position after the last evaluation point. This position means "never".
         """
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(
                 max(self._place_of_guess(learner_name) + records, 0), len(self.places)
             )
+
+    def move_to(self, x: float) -> None:
+        """Move the current guess to the evaluation point nearest to `x`."""
+        if (learner_name := self.learner) is not None:
+            self._records[learner_name] = int(np.abs(self.places - x).argmin())
 
     def take(self) -> None:
         """Confirm the current guess, and go to the next learner without a confirmed guess."""
@@ -96,7 +101,7 @@ class Guesses:
 
 
 def outcome(curve: CurveView) -> float | None:
-    """Return the first x from which a curve stays below LEVEL; None if it does not end below LEVEL."""
+    """Return the first x from which a curve stays below LEVEL, or None if its last value is not below it."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
@@ -104,9 +109,9 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def is_right(guess: float | None, came_out: float | None) -> bool:
-    """Return whether guess and outcome differ at most by a factor of two.
+    """Return whether guess and outcome differ by at most the factor RIGHT_FACTOR.
 
-    None means "never". If only one of the two is None, the guess is wrong. If both are None, it is right.
+    None means "never". If both are None, the guess is right. If only one of them is None, it is wrong.
     """
     if guess is None or came_out is None:
         return guess == came_out

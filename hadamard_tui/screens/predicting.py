@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from textual import on
 
 from hadamard_tui.charts.plots.series_builder import colour, mark, theory
 from hadamard_tui.charts.series import Axes, Series
@@ -13,10 +14,12 @@ from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
 from hadamard_tui.screens.view_control import LEAPS, ViewControl
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.screen_lines import Caption
+from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
@@ -29,6 +32,10 @@ class Predicting(ViewControl):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
+        self._guessed_setup: Raw | None = None
+        """Set-up that the guesses are about."""
+        self._picture_before = 0
+        """Number of the picture that was on the screen before the guessing."""
 
         self.asks_first = False
         """Whether the stop of a tour asks a question that the stored curves and the title would answer."""
@@ -64,7 +71,10 @@ class Predicting(ViewControl):
             self.session = None
         self._clear_run()
         self._set_aside = ended_run
-        self.guesses = Guesses(places, names)
+        self.guesses, self._guessed_setup = Guesses(places, names), self._editable.document
+        stage = self.query_one(Stage)
+        self._picture_before = stage.picture
+        stage.choose_picture(0)  # the losses, which the guesses are about
         self._show_guess()
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
@@ -88,8 +98,14 @@ class Predicting(ViewControl):
         """Whether a stop asks a question, and no run has answered it yet."""
         return self.asks_first and self.session is None
 
+    def end_outdated_guesses(self) -> None:
+        """Stop the guessing if the set-up has changed since it began."""
+        if self.guesses is not None and self._guessed_setup != self._editable.document:
+            self._stop_guessing()
+
     def _stop_guessing(self) -> None:
         self.guesses = None
+        self.query_one(Stage).choose_picture(self._picture_before)
         self.session, self._set_aside = self._set_aside, None
         self.redraw()
         self.refresh_bindings()
@@ -98,6 +114,7 @@ class Predicting(ViewControl):
         if self._set_aside is not None:
             self._set_aside.end()
             self._set_aside = None
+        self.guesses = None
         super()._clear_run()
 
     def _show_guess(self) -> None:
@@ -163,6 +180,12 @@ class Predicting(ViewControl):
             f"{key('leave')} {leaves}",
         )
         return f"{letter} ({learner_name}) {when}? {', '.join(keys)}."
+
+    @on(ChartView.Pointed)
+    def _guess_pointed(self, event: ChartView.Pointed) -> None:
+        if self.guesses is not None and self.query_one(Stage).is_of_picture(event.chart):
+            self.guesses.move_to(event.x)
+            self._show_guess()
 
     def _move_cursor(self, places: int) -> None:
         if self.guesses is None:

@@ -15,6 +15,8 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.running.guesses import Guesses, is_right, outcome
 from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.setup import SetupPane
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -159,6 +161,43 @@ async def test_page_keys_move_the_mark_far_and_a_run_takes_the_guesses_that_are_
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         assert session_of(app).guesses == {"EGU": 40}
         await until(pilot, lambda: tour.scores == {0: [True]})
+
+
+async def test_guesses_end_when_another_stop_is_shown_or_the_set_up_changes():
+    tour = Tour([Stop("hadamard-128", predict="When?"), Stop("zero-one-128", predict="And now?")])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with opened(app, WIDE) as pilot:
+        await until(pilot, lambda: "When?" in screen_text(app))
+        await pilot.press("g", "enter", "greater_than_sign")
+        await until(pilot, lambda: "And now?" in screen_text(app))
+        assert app.laboratory.guesses is None
+        await pilot.press("g")
+        assert app.laboratory.guesses is not None, "the first press begins to guess"
+        app.laboratory.query_one(SetupPane).change("run.replicas", 2)
+        await until(pilot, lambda: app.laboratory.guesses is None)
+
+
+async def test_guesses_are_about_the_losses_whatever_picture_is_on_the_screen():
+    app = HadamardApp(EditableExperiment.of("hadamard-128-weights"))
+    async with opened(app, WIDE) as pilot:
+        stage = app.laboratory.query_one(Stage)
+        assert stage.picture == 1
+        await pilot.press("g")
+        assert stage.picture == 0
+        await pilot.press("escape")
+        assert stage.picture == 1
+
+
+async def test_a_click_moves_the_mark(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("g", "f")
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await until(pilot, lambda: "A (GD) stays below 0.1 after k = 8?" in screen_text(app))
+        chart.post_message(ChartView.Pointed(chart, 3.4))
+        await until(pilot, lambda: "A (GD) stays below 0.1 after k = 3?" in screen_text(app))
+        await pilot.press("enter")
+        assert app.laboratory.guesses is not None
+        assert app.laboratory.guesses.confirmed == {"GD": 3}
 
 
 async def test_a_sweep_asks_for_no_guess_and_says_why(editable: EditableExperiment):
