@@ -143,6 +143,9 @@ FOOTER = (
 )  # fmt: skip
 """Ids of the actions in the footer, from left to right."""
 
+REPLAY = "Replay"
+"""Label of the key that pauses a run, after the run has finished."""
+
 LEAVE_PATH = "Leave path"
 """Label of the action "leave" where it leaves the path, and not a field or a page."""
 

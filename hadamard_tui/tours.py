@@ -71,8 +71,8 @@ MOST_CHANGE = 120
 """Maximum number of characters of a change in words."""
 
 
-MINOR = ("replicas", "records")
-"""Fields whose changes are left out of a change in words. They change the precision and not the result."""
+MINOR = ("replicas", "records", "where")
+"""Fields whose changes are left out of a change in words: they change precision or range, not the result."""
 
 
 def change_in_words(preset: str, change: Break, changes: Sequence[str] = ()) -> str:

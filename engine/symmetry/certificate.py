@@ -169,7 +169,11 @@ class Comparison:
         self._kept: Iterator[_Unchanged] | None = None
 
     def size(self) -> float:
-        """Train on unchanged data, and return the divisor of all changes: see `__init__`."""
+        """Train on unchanged data, and return the size by which changes of predictions are divided.
+
+        The size is the largest prediction. If `relative_to_movement` is True, it is the largest movement of a
+        prediction from the start of training.
+        """
         with torch.no_grad():
             return max((float(size) for _, size in self._unchanged_predictions()), default=0.0)
 

@@ -176,7 +176,10 @@ def _changes_of_views(old: Raw, new: Raw) -> Iterator[str]:
 def _item_changes(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
-            yield from (f"{_item_name(part, number, was)}: {change}" for change in between(was, now, ""))
+            changes = between(was, now, "")
+            without_name = [change for change in changes if change.place != "name"]
+            item_name = _item_name(part, number, now if without_name else was)
+            yield from (f"{item_name}: {change}" for change in without_name or changes)
         return
     fewer, more = sorted((old, new), key=len)
     alike = (number for number, pair in enumerate(zip(fewer, more, strict=False)) if pair[0] != pair[1])

@@ -137,7 +137,7 @@ class Guide:
             return StopText("changed", "", self._change_text())
         if self._is_broken and stop.breaks is not None:
             words = f"Changed: {change_in_words(stop.preset, stop.breaks, stop.changes)}."
-            return StopText("broken", experiment.title, f"{words} {stop.breaks.text}" if is_over else words)
+            return StopText("broken", "", f"{words} {stop.breaks.text}" if is_over else words)
         if stop.predict and not self.tour.alone and not is_over:
             if session is not None:
                 return StopText("predict", experiment.title, stop.predict)
@@ -171,8 +171,15 @@ class Guide:
         if session.over and session.guesses and not (self.changed or self._is_broken):
             self.tour.scores.setdefault(self.tour.place, judged(session.guesses, look.view))
 
+    @property
+    def _session_of_set_up(self) -> Session | None:
+        """Run on the screen, or None if it is the run of an earlier set-up, as after an undo."""
+        session = self._laboratory.session
+        is_current = session is not None and session.document == self._laboratory.editable.document
+        return session if is_current else None
+
     def _update_stop(self) -> None:
-        session, now = self._laboratory.session, time.monotonic()
+        session, now = self._session_of_set_up, time.monotonic()
         if self._is_broken and self._laboratory.editable.raw == self._original:  # the break was undone
             self._is_broken, self._shown = False, self._original
         experiment = self._laboratory.editable.experiment if session is None else session.experiment

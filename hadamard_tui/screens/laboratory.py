@@ -21,7 +21,7 @@ from textual.widgets import DataTable, Static
 
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
-from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, key
+from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, REPLAY, key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
@@ -427,7 +427,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         keys = self.query_one(Keys)
         keys.in_a_run = session is not None and session.state not in ENDED
         leaves_path = self.leave_path is not None and not self._leaves_part_of_screen
-        keys.labels = {"leave": LEAVE_PATH} if leaves_path else {}
+        labels = {"leave": LEAVE_PATH} if leaves_path else {}
+        if not keys.in_a_run:
+            labels["pause"] = REPLAY if session is not None and session.over else ""
+        keys.labels = labels
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         self.query_one(MachineLine).show(self._shown_machine)

@@ -156,7 +156,7 @@ class Keys(Widget):
     """Whether a run is in progress."""
 
     labels: reactive[dict[str, str]] = reactive[dict[str, str]](dict)
-    """Labels that replace those of the entries, by action id."""
+    """Labels that replace those of the entries, by action id. An empty label leaves its entry out."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -167,8 +167,8 @@ class Keys(Widget):
         for _, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.id in FOOTER and binding.id not in entries:
                 action = binding.action if "." in binding.action else f"screen.{binding.action}"
-                label = self.labels.get(binding.id, binding.description)
-                entries[binding.id] = self.app.get_key_display(binding), label, action
+                if label := self.labels.get(binding.id, binding.description):
+                    entries[binding.id] = self.app.get_key_display(binding), label, action
         self.entries = entries
 
     def watch_labels(self) -> None:
