@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from textual import on
 
 from hadamard_tui.charts.plots.series_builder import colour, mark, theory
 from hadamard_tui.charts.series import Axes, Series
@@ -179,6 +180,12 @@ class Predicting(ViewControl):
             f"{key('leave')} {leaves}",
         )
         return f"{letter} ({learner_name}) {when}? {', '.join(keys)}."
+
+    @on(ChartView.Pointed)
+    def _guess_pointed(self, event: ChartView.Pointed) -> None:
+        if self.guesses is not None and self.query_one(Stage).is_of_picture(event.chart):
+            self.guesses.move_to(event.x)
+            self._show_guess()
 
     def _move_cursor(self, places: int) -> None:
         if self.guesses is None:
