@@ -202,7 +202,7 @@ class Trace:
         """Return the whole result as the command `run --json` prints it.
 
         With `by_replica`, curves also contain the values of every replica. `hadamard-tui run FILE.json` opens
-        the result again. Raises: BadInput if the values of replicas are more than `run --json` can print.
+        the result again. Raises: BadInput if there are more values of replicas than `run --json` can print.
         """
         return encode(self.document, self.results, self.claims, by_replica).decode()
 
@@ -328,8 +328,13 @@ def judge(
 ) -> Judgement:
     """Return the symmetries of an update rule, and a comparison of its losses with the Hadamard bound.
 
-    The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers or a `functools.partial`
-    of it, or an update rule of the engine. `options` are constructor arguments. Raises: BadInput.
+    Args:
+        rule: a name that `hadamard-tui judge` accepts, a class of torch optimizers, a `functools.partial` of
+            such a class, or an update rule of the engine.
+        progress: callback that receives the finished share, from 0 to 1.
+        options: constructor arguments of the rule.
+
+    Raises: BadInput.
     """
     update = rule_of(rule, options)
     return judge_rule(update, title_of(rule, update), going=progress or (lambda share: None))

@@ -77,7 +77,7 @@ def change_in_words(preset: str, change: Break, changes: Sequence[str] = ()) -> 
     """Return a text such as "update of GD becomes p-norm", for a change of a preset with `changes`.
 
     Removed values and changes of sweep axes are left out, unless there is no other change. A change of
-    pictures alone is stated as in a command line.
+    pictures alone is stated as in a command line. Learners keep their former names.
     """
     return _settings_in_words(preset, tuple(changes), change.set)
 
@@ -87,7 +87,8 @@ def _settings_in_words(preset: str, changes: tuple[str, ...], settings: tuple[st
     from engine.pictures.wording import quoted
     from engine.spec.differences import differences
 
-    before, after = (presets.document(preset, (*changes, *more, "claims=[]")) for more in ((), settings))
+    unnamed = tuple(setting for setting in settings if not setting.partition("=")[0].endswith(".name"))
+    before, after = (presets.document(preset, (*changes, *more, "claims=[]")) for more in ((), unnamed))
     changed = differences(before, after)
     essential = [
         change

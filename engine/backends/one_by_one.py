@@ -202,7 +202,8 @@ class ChangeEvaluator:
         data, loss = inputs.data, inputs.loss
         self._data, self._loss = data, loss
         predictions = hypothesis.predict(data.instances)
-        totals = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
+        # Summed from the same rounded values that later changes subtract, so that a loss can fall to 0.
+        totals = loss.value(predictions, data.labels).sum(-1, dtype=torch.float64)  # [B]
         self._total = data.over_targets(totals[None])
         self._balance: torch.Tensor | None = None
         if includes(inputs.measures, "error"):
@@ -242,7 +243,8 @@ class ChangeEvaluator:
         # In float64, because a sum that is updated by differences accumulates the rounding of every step.
         totals = torch.cat((self._total, self._data.over_targets(changes))).cumsum_(0)[1:]
         self._total = totals[-1:].clone()
-        measures = {"loss": [totals / n]}
+        # Near 0, rounding can make the total negative.
+        measures = {"loss": [totals.clamp(min=0) / n]}
         if self._balance is not None:
             turned = self._sides_of_predictions(after, labels) - self._sides_of_predictions(before, labels)
             balances = torch.cat((self._balance, self._data.over_targets(turned.double()))).cumsum_(0)[1:]

@@ -239,12 +239,12 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number that the claim is about at every x, or NaN where it is undefined."""
+        """Return the claim's number (such as a ratio) at every x, or NaN where it is undefined."""
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Message if the claim applies to no x; {name} stands for the second curve or theory line."""
+        """Message for a claim that applies to no x. {name} stands for the second curve or theory line."""
         return "there is no x at which both the curve and {name} have a value"
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -374,10 +374,10 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the name of the curve or theory line to compare with, and a function f for its values.
+    """Find the curve or line called `name`. Return its displayed name, and a function f for its values.
 
-    f(take) returns the values `take(other)` of the compared curve or line, interpolated linearly at the x
-    positions of `curve`. For example, `take` = `whole` takes the values over all replicas.
+    The argument of f is a function `take` that chooses values of a curve or line. For example, `whole` takes
+    the values over all replicas. f interpolates these values linearly at the x positions of `curve`.
     """
     try:
         line = line_of(view, name, curve.name)

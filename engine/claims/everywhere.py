@@ -1,4 +1,4 @@
-"""Claim about the values of a heat map at all of its places."""
+"""Claim about the values of a heat map in all of its cells."""
 
 from __future__ import annotations
 

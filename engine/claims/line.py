@@ -23,7 +23,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """A curve, and the x position at which it is farthest from (or beyond) its theory line."""
+    """Evaluation point at which a curve is farthest from its theory line, or farthest on the wrong side."""
 
     name: str
     line: LineView
@@ -129,9 +129,8 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _farthest_point(self, view: View, curve: CurveView) -> _Farthest | None:
         """Return the evaluation point at which the curve is farthest on the wrong side of its theory line.
 
-        If no point is on the wrong side by more than the tolerance, return the point with the largest
-        distance from the line, on either side. Return None if the curve has no theory line, or no evaluation
-        points.
+        If all points are within the tolerance, return the point with the largest distance from the line, on
+        either side. Return None if the curve has no theory line, or no evaluation points.
         """
         try:
             line = line_of(view, self.kind_of_line, curve.name)

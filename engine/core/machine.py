@@ -16,7 +16,7 @@ class GpuSample(msgspec.Struct, frozen=True):
     """Use of a GPU.
 
     Args:
-        load: share of recent time in which the GPU computed, 0 to 1; None if the driver does not report it.
+        load: share of recent time in which the GPU computed, 0 to 1. None if not reported.
         used: bytes of GPU memory in use.
         total: total bytes of GPU memory.
     """
@@ -46,8 +46,8 @@ class Sampler:
     """Measures the use of processors, memory and GPUs during a run, at most once a second.
 
     The load of the processors is a mean over the time between two readings. The first reading gives no
-    sample, so the first sample is available two seconds after the start. Psutil and pynvml are imported after
-    the first second, because shorter runs do not need them.
+    sample, so the first sample is available at the earliest two seconds after the start. Psutil and pynvml
+    are imported after the first second, because shorter runs do not need them.
     """
 
     def __init__(self) -> None:

@@ -86,16 +86,18 @@ CGROUPS = {
 }
 """Folder and names of the files of control groups, by the controller in /proc/self/cgroup.
 
-Each entry names the folder, the limit, the memory in use, and the part of it that is a file cache. The first
-entry is for version 2 of control groups, the second for version 1. Before the kernel refuses memory, it drops
-cached pages of files that were not used for a while. So these pages count as free.
+Each entry has the folder, then the names of three numbers: the limit, the memory in use, and the part of this
+memory that caches files. The first entry is for version 2 of control groups, the second for version 1. Before
+the kernel refuses memory, it drops cached pages of files that were not used for a while. So these pages count
+as free.
 """
 
 
 def free_bytes() -> int:
-    """Return how many more bytes of main memory this process may use.
+    """Return the number of further bytes of main memory that this process may use.
 
-    The machine's free memory and the limits of process and control groups determine the number.
+    This is the least of three numbers: the machine's free memory, and what the limits of the process and of
+    its control groups leave free.
     """
     import psutil
 
@@ -118,11 +120,11 @@ def _bytes_left_to_process() -> Iterator[int]:
 
 
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
-    """Yield the bytes that remain to each control group of this process that has a memory limit.
+    """Yield the free bytes of every control group of this process that has a memory limit.
 
-    A parent's limit holds for its children, too. In a container, /proc/self/cgroup may show the path of the
-    group on the host; the group's files are then directly in the folder where groups are mounted. All files
-    are read below the folder `root`.
+    The limit of a group also holds for its subgroups, so the groups that contain this process's group count,
+    too. In a container, /proc/self/cgroup may show the path of the group on the host. The group's files are
+    then directly in the folder where groups are mounted. All files are read below the folder `root`.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -161,5 +163,5 @@ def _listed_number(file: Path, name: str) -> int:
 
 
 def in_words(size: int) -> str:
-    """Format a number of bytes in MiB or GiB."""
+    """Return a number of bytes as text in MiB or GiB."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

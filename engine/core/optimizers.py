@@ -1,4 +1,4 @@
-"""Optimizers of other libraries: their names and classes, and how to construct an object of each."""
+"""Optimizers of other libraries and of users: their names, classes and options, and their construction."""
 
 from __future__ import annotations
 
@@ -77,22 +77,22 @@ SET_BY_PROGRAM = frozenset(
 
 
 def entry(name: str, library: str) -> str:
-    """Return an optimizer's name with its package, such as `torch.SGD`, without importing the package.
+    """Return an optimizer's name in tables such as REFUSED, without importing the optimizer's package.
 
-    For an optimizer of a library, `qualified` returns the same name. For an optimizer that a user registered,
-    the name begins with `registered.`. Tables of optimizers, such as REFUSED, contain no such names.
+    For an optimizer of a library, this is the name that `qualified` returns, such as `torch.SGD`. For an
+    optimizer that a user registered, the name begins with `registered.`, and no table contains it.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return an optimizer's name in tables such as REFUSED: package, dot, class."""
+    """Return an optimizer's name in tables such as REFUSED: package and class, such as `torch.SGD`."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 
 @cache
 def optimizers_of(library: str) -> dict[str, type[Optimizer]]:
-    """Return the optimizers that a library publishes, by name, in alphabetical order.
+    """Return the optimizers that a library publishes: their classes by name, in alphabetical order.
 
     Raises: BadField if the library is not installed.
     """
@@ -124,7 +124,7 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
 def registering(optimizer: type[Optimizer]) -> Iterator[str]:
     """Register an optimizer under a unique name inside the block, and yield the name.
 
-    Experiments can use the optimizer by this name.
+    Inside the block, experiments can use the optimizer under this name.
     """
     names = (f"{optimizer.__name__} {number}" for number in count(1))
     name = next(name for name in names if name not in registered)
@@ -151,7 +151,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return the constructor arguments of an optimizer that users may set by `options`, by name."""
+    """Return the arguments of an optimizer's constructor by name, except arguments that the program sets."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter
@@ -161,9 +161,9 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check names and values of an optimizer's options, and that no required option is missing.
+    """Check that an optimizer accepts `options`, and that no required option is missing.
 
-    Raises: BadField.
+    To check the values, construct the optimizer for a small model. Raises: BadField.
     """
     accepted = arguments(optimizer)
     name = optimizer.__name__
@@ -187,9 +187,9 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
 
 
 def small_model() -> Any:
-    """Return a torch module with a weight matrix and biases, all 0.
+    """Return a torch module whose weight matrix and biases are 0.
 
-    Unlike `Linear`, it draws no random numbers.
+    Unlike torch's `Linear`, the module draws no random numbers.
     """
     nn: Any = torch.nn  # mypy has no type stubs for modules
     model = nn.Module()
@@ -199,7 +199,7 @@ def small_model() -> Any:
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:
-    """Return whether `step` needs a closure: a function that recomputes loss and gradients."""
+    """Return whether the optimizer's `step` needs a closure, which recomputes the loss and the gradients."""
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     required = closure is not None and closure.default is closure.empty
     return required or qualified(optimizer) in NEEDS_CLOSURE
@@ -212,11 +212,11 @@ def make_optimizer(
     lr: float | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Optimizer:
-    """Return an optimizer of the given class that trains these parameters.
+    """Construct an optimizer of the given class for `parameters`.
 
-    The arguments for the class depend on its signature. If the class has an argument for the model, this
-    argument is set. If the class wraps another optimizer, as Lookahead and SAM do, it wraps gradient descent.
-    Arguments listed in REQUIRED are set unless `options` sets them.
+    The signature of the class determines its arguments. A class with an argument for the model gets `model`.
+    A class that wraps another optimizer, such as Lookahead or SAM, wraps gradient descent. Arguments in
+    REQUIRED have the values listed there unless `options` sets them.
 
     Args:
         parameters: tensors, or groups of tensors, `{"params": [...], "lr": ...}`.
@@ -254,8 +254,8 @@ def make_optimizer(
 def _parameter_groups(name: str, parameters: list[Any]) -> list[Any]:
     """Return parameters in the form that the optimizer `name` needs.
 
-    Optimizers in MATRICES_ONLY get no biases. Those in MATRICES_APART get one group of matrices and one of
-    biases. All others get the parameters as they are.
+    Optimizers in MATRICES_ONLY get no biases. Optimizers in MATRICES_APART get separate groups of matrices
+    and of biases. All other optimizers get the parameters unchanged.
     """
     if not any(isinstance(group, dict) for group in parameters):
         parts = _groups_by_dimension(name, parameters)

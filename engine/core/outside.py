@@ -1,7 +1,7 @@
 """Parts from outside the program: parts in Python files that the user names, and parts in installed packages.
 
-Only the user's explicit request loads code; a preset cannot. The catalogue loads the code when a family of
-parts is first needed.
+Code is loaded only from files that the user requests or configures, and from packages that the user
+installed. A preset cannot load code. The catalogue loads the code when a family of parts is first needed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LoadedModule(NamedTuple):
 
 
 class Outside:
-    """Modules from outside the program. They are loaded once, when first needed."""
+    """Modules from outside the program. The modules are loaded once, when first needed."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
@@ -51,7 +51,7 @@ class Outside:
         self._loaded: list[LoadedModule] | None = None
 
     def request(self, paths: Iterable[Path]) -> None:
-        """Add Python files to load. Raises: BadInput if modules were already loaded."""
+        """Add Python files to load. Raises: BadInput for a new file if modules are already loaded."""
         for path in dict.fromkeys(map(_absolute_path, paths)):
             if path in self._files:
                 continue
@@ -62,7 +62,7 @@ class Outside:
             self._files.append(path)
 
     def configure(self, paths: Callable[[], Iterable[Path]]) -> None:
-        """Set a function that returns further files to load. It is called when modules are loaded."""
+        """Set a function that returns further files to load, to be called when modules are loaded."""
         self._configured = paths
 
     def only_requested(self) -> None:
@@ -85,9 +85,9 @@ class Outside:
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return a BadInput that names the line of the user's code where `error` was raised.
+        """Return a BadInput that names the innermost line of `error` in modules from outside the program.
 
-        Return None if no line of the error's traceback is in code from outside the program.
+        Return None if no line of the error's traceback is in such a module.
         """
         from engine.core.user_errors import typed
 
@@ -117,7 +117,7 @@ def _absolute_path(path: Path) -> Path:
 
 
 def _module_from_file(path: Path) -> LoadedModule:
-    """Load a file as a module. Raises: BadInput, also if the file defines no part."""
+    """Load a file as a module. Raises: BadInput, also if the file defines no part, panel or optimizer."""
     where = str(path)
     if path.suffix != ".py":
         raise BadInput(where, "parts are loaded from Python files, whose names end in .py")
@@ -153,10 +153,7 @@ def _module_from_file(path: Path) -> LoadedModule:
 
 
 def _is_user_code_beside(file: Path, path: Path) -> bool:
-    """Return whether `file` is the user's own code in or below the folder of `path`.
-
-    It must not be part of an installed package.
-    """
+    """Return whether `file` is in or below the folder of `path`, and not part of an installed package."""
     is_installed = file.is_relative_to(sys.prefix) or "site-packages" in file.parts
     return file.is_relative_to(path.parent) and not is_installed
 
@@ -182,9 +179,9 @@ def _modules_from_packages() -> Iterator[LoadedModule]:
 
 
 def _offers_entry_points(folder: str) -> bool:
-    """Return whether a package in a folder of `sys.path` offers parts.
+    """Return whether an installed package in a folder of `sys.path` offers parts.
 
-    importlib.metadata would take 0.1 s longer.
+    The search reads files of metadata, because importlib.metadata would take 0.1 s longer.
     """
     for file in Path(folder or ".").glob("*.*-info/entry_points.txt"):
         try:
@@ -210,9 +207,9 @@ def _digest_of_files(sources: Iterable[Path]) -> str:
 
 
 def classes_in(module: ModuleType) -> Iterator[type]:
-    """Yield the classes that a module or, for a package, one of its submodules defines.
+    """Yield the classes among a module's attributes, except classes that other modules define.
 
-    Classes that it only imports are left out.
+    Classes from submodules of a package count as the package's own.
     """
     attributes = vars(module).values()
     for defined in dict.fromkeys(attribute for attribute in attributes if isinstance(attribute, type)):

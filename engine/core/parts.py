@@ -1,4 +1,4 @@
-"""Base class of all parts, such as update rules, losses and targets, and types of fields that they share.
+"""Base class of all parts (update rules, losses, targets, …), and types of fields that several parts share.
 
 A part is one frozen Struct. Its fields are the part's hyperparameters, its methods are the code, and its
 docstring is the documentation. The app makes input forms from the fields.
@@ -28,15 +28,15 @@ _MODULE = ""
 def docstring(documented: Any) -> str:
     """Return the docstring of a module, class or function without its indentation.
 
-    A class without a docstring inherits that of a base class. The result is empty if Python has dropped the
-    docstring and the source is missing.
+    A class without a docstring has the docstring of a base class. The result is empty if Python has dropped
+    the docstring and the source is missing.
     """
     restore(documented)
     return inspect.getdoc(documented) or ""
 
 
 def restore(documented: Any) -> None:
-    """Restore docstrings that Python has dropped because of `-OO`: read them from the source.
+    """Restore docstrings from the source if Python has dropped them because of the option `-OO`.
 
     For a class, also restore the docstrings of its base classes.
     """
@@ -56,7 +56,7 @@ def _docstring_from_source(documented: Any) -> str | None:
 
 @cache
 def _docstrings_in_source(module: ModuleType) -> Mapping[str, str | None]:
-    """Map qualified names to docstrings; empty if the source is missing."""
+    """Return the docstrings of a module by qualified name; empty if the source is missing."""
     import ast
 
     def named(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, str | None]]:
@@ -74,7 +74,7 @@ def _docstrings_in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""Largest integer in a field: float32 represents all integers up to it, and no run has so many steps.
+"""Largest integer in a field. float32 represents all smaller integers, and no run has so many steps.
 """
 
 MOST_FEATURES = 2**30
@@ -129,7 +129,7 @@ class BadInput(ValueError):
 
 
 class BadField(ValueError):
-    """Error: a part does not allow the value of one of its fields, although its type is right."""
+    """Error: the value of a part's field has the right type, but the part does not allow it."""
 
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
@@ -207,11 +207,11 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     shortcuts: ClassVar[frozenset[str]] = frozenset()
     """Methods that must agree with other methods, such as a hand-written gradient.
 
-    They are reset under the same conditions as the properties in `declares`.
+    Inherited shortcuts are reset under the same conditions as the properties in `declares`.
     """
 
     former: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Methods that the program no longer calls, by name, and what replaces each.
+    """Methods that the program no longer calls, by name, with a remedy for each.
 
     A part from outside the program that defines one of them is refused, because its method would be ignored.
     """
@@ -220,9 +220,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         """Reset inherited properties in `declares` that may no longer be true for a subclass.
 
         Theorems rely on these properties. A property may depend on any method or constant of a base class. If
-        a subclass replaces a method or a constant, each inherited property in `declares` gets the default of
-        the family. Properties that the subclass sets itself stay. A subclass that replaces only defaults of
-        fields, or only properties in `declares`, resets nothing.
+        a subclass replaces such a method or constant, each inherited property in `declares` gets the default
+        of the family, as does each inherited method in `shortcuts`. Methods of the family itself count only
+        if a base class is a member. Properties that the subclass sets itself stay. A subclass that replaces
+        only defaults of fields, or only properties in `declares`, resets nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -258,7 +259,7 @@ def kind_of(part: type[Part]) -> str:
 def is_member(part: type[Part]) -> bool:
     """Return whether a class is a member of a family, not an abstract base class.
 
-    A member sets a tag. An abstract class sets none, and msgspec then uses the name of the class.
+    A member sets a tag. An abstract class sets no tag, so its tag in msgspec is its name.
     """
     return part.__struct_config__.tag != part.__name__
 
@@ -335,7 +336,7 @@ Pair = Annotated[
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
     """Return the numbers of rows and columns of a matrix W with d entries.
 
-    They are the two numbers in `factors`, or as close together as possible if `factors` is None.
+    `factors` are the two numbers. If `factors` is None, W is as square as possible, and not higher than wide.
     """
     if factors is not None:
         rows, columns = factors
@@ -345,7 +346,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return an error message if the shape of a matrix W does not give d entries; otherwise None."""
+    """Return an error message if a matrix W with this shape does not have d entries; otherwise None."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

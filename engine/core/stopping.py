@@ -31,7 +31,7 @@ _turn = threading.Lock()
 
 @contextmanager
 def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
-    """Cancel computations of this thread inside the block as soon as `stopped` returns True."""
+    """Inside the block, cancel computations at their next check after `stopped` returns True."""
     before = _stopped.set(stopped)
     try:
         yield
@@ -46,11 +46,10 @@ def go_on() -> None:
 
 
 def aside(call: Callable[[], T]) -> T:
-    """Run a long call that cannot check for cancellation itself, and return its result.
+    """Run a long call that does not check for cancellation itself, and return its result.
 
-    The call runs in a separate thread. After a cancellation, the thread finishes, and its result is dropped.
-
-    Raises: Stopped.
+    Inside a block of `stopped_by`, the call runs in a separate thread. After a cancellation, this function
+    raises Stopped, while the thread finishes the call and drops the result.
     """
     if _stopped.get() is _never_stops:
         return call()

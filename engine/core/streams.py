@@ -15,13 +15,13 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica; few of them exist at the same time."""
+"""Bytes of the random generators of a replica. Only a few generators exist at the same time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
 """Names of the streams that draw data: rows, labels and noise."""
 
 PIECE = 1 << 14
-"""Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
+"""Number of random signs drawn in one call. Each sign is drawn as 8 bytes, but stored as 1 byte."""
 
 LONG_PIECE = 1 << 22
 """Largest number of random numbers drawn in one call. Drawing them takes about 0.05 s."""
@@ -44,7 +44,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Random generators of the replicas. They are created at the first draw, because each takes 20 µs."""
+        """Random generators of the replicas, created at the first draw, because each takes 20 µs."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
@@ -56,7 +56,7 @@ class Stream:
         return self._drawn_numbers(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
-        """Draw independent uniform integers from 0 to below − 1, [replicas, *shape]."""
+        """Draw independent uniform integers 0 … `below` − 1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _drawn_numbers(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
@@ -102,13 +102,13 @@ class Streams:
     """Streams of random numbers for an experiment, one for each purpose, by name.
 
     Each call of `streams("signs")` returns a new stream that starts at its first number. After a
-    cancellation, drawing numbers raises Stopped.
+    cancellation, all methods of a stream except `integers` raise Stopped.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
         """Store the seeds, one for each replica.
 
-        `single` says whether one generator, `default_rng(seed)`, draws all data of a replica.
+        With `single`, one generator for each replica, `default_rng(seed)`, draws all data of this replica.
         """
         self.seeds, self._single = tuple(seeds), single
 
@@ -130,8 +130,8 @@ class Streams:
 class Together(Streams):
     """Streams for runs in which one generator, `default_rng(seed)`, draws all data of a replica.
 
-    The streams in DRAWN share this generator; the other streams are separate. The generator draws the rows
-    first, then the labels, then the noise. A script that draws from one generator in this order has the same
+    The streams in DRAWN share this generator; all other streams are separate. The generator draws the rows
+    first, then the labels, then the noise. A script that draws from one generator in this order gets the same
     data.
     """
 
@@ -146,8 +146,8 @@ class Together(Streams):
 class Unnamed(Stream):
     """Stream that draws the numbers of `default_rng(seed)` for each replica.
 
-    Several purposes may share this stream. Each purpose then gets the numbers that follow the numbers of the
-    previous one.
+    Several purposes may share this stream. The numbers for a purpose then follow the numbers for the previous
+    purpose.
     """
 
     @cached_property

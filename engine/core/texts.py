@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Refused Unicode categories: control characters, invisible formatting, undecodable bytes, and separators of
-lines and paragraphs. In a terminal, they move the cursor, change the reading direction or begin commands.
+lines and paragraphs. In a terminal, such characters move the cursor, change the reading direction or begin
+commands.
 """
 
 LONGEST_QUOTE = 80
@@ -29,7 +30,10 @@ Usual paths and lists of choices are shorter.
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return a message about the first forbidden character of `text`, or "" if no character is forbidden."""
+    """Return a message about the first refused character of `text`, or "" if no character is refused.
+
+    Characters in `allowed` are not refused.
+    """
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _is_refused(letter)), None)
@@ -40,12 +44,12 @@ def fault(text: str, allowed: str = "") -> str:
 
 
 def printable(text: str) -> str:
-    """Remove characters that are not allowed."""
+    """Return `text` without its refused characters."""
     return text if not fault(text) else "".join(letter for letter in text if not _is_refused(letter))
 
 
 def escaped(text: str) -> str:
-    r"""Replace every character that is not allowed by an escape such as \x1b."""
+    r"""Return `text` with an escape, such as \x1b, in place of every refused character."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(
@@ -54,13 +58,13 @@ def escaped(text: str) -> str:
 
 
 def message(text: str, longest: int = LONGEST_PART) -> str:
-    """Escape and shorten a message that may quote raw input, so that it can be printed."""
+    """Return a message that can be printed: refused characters are escaped, and long texts shortened."""
     words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: cut(word[0], LONGEST_WORD), escaped(text))
     return cut(words, longest)
 
 
 def cut(text: str, longest: int) -> str:
-    """Shorten `text` to at most `longest` characters: an ellipsis replaces its middle."""
+    """Return `text` with at most `longest` characters: an ellipsis replaces the middle of a longer text."""
     if len(text) <= longest:
         return text
     end = longest // 3
@@ -79,14 +83,14 @@ def reason_of(error: BaseException) -> str:
 
 
 def nearest(word: str, choices: list[str]) -> str:
-    """Return a sentence that suggests the choice most similar to an unknown word, and lists the choices."""
+    """Return a message that suggests the choice most similar to an unknown word, and lists the choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
     available = f"the choices are {listed(choices)}" if choices else "there are no names to choose from"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Join choices by commas. Of a long list, give only the first few, the last, and the number."""
+    """Join choices by commas. A long list is cut: its first few choices, its last choice, and the count."""
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:
@@ -95,7 +99,7 @@ def listed(choices: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as "1 row" and "2 rows"."""
+    """Return a number with its noun in the singular or plural, such as "1 row" or "2 rows"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

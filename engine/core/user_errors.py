@@ -13,7 +13,7 @@ from engine.core.texts import reason_of
 def place_of(error: BaseException, file: str) -> str:
     """Return the place of an error in `file`, as "file:line".
 
-    The line is the innermost line of `file` in the error's traceback. If the traceback shows no line of
+    The line is the innermost line of the traceback that is in `file`. If no line of the traceback is in
     `file`, return `file` alone.
     """
     if isinstance(error, SyntaxError) and error.filename == file:

@@ -1,8 +1,9 @@
 """Alignment of a function under permutations and sign flips on the cube, or rotations on a sphere.
 
-The alignment of a function f under a group G is C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest
-eigenvalue of E_g f_g ⊗ f_g. The alignment is the largest mean squared correlation of a single function h with
-the images of f under the group. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
+Let f be a function with E f² = 1, and let G be a group with elements g. The images of f under the group are
+the functions f_g(x) = f(gx). The alignment C(f, G) is the largest mean squared correlation of a single
+function h with these images: C(f, G) = sup_{E h² = 1} E_g(E_x f_g(x) h(x))². It is the largest eigenvalue of
+the operator E_g f_g ⊗ f_g. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ rows and columns.
 def coefficients(rows: Floats, labels: Floats) -> Floats:
     """Return the Fourier coefficients f̂(S) = E f(x) ∏_{i ∈ S} x_i of the labels f, for all S, [2ⁿ].
 
-    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f there. They are first
-    scaled so that E f² = 1. Bit i of an index of the result is 1 if i ∈ S. The fast Walsh–Hadamard transform
-    computes all coefficients.
+    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f at these points. The
+    labels are first scaled so that E f² = 1. The index of f̂(S) in the result has the bit i if i ∈ S. The
+    fast Walsh–Hadamard transform computes all coefficients.
     """
     bits = rows.shape[1]
     transformed = _sorted_labels(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -74,8 +75,8 @@ def permutations(rows: Floats, labels: Floats) -> float:
     """Return the alignment C(f, G) of a function f under the group G of permutations of n bits.
 
     Let f_1 … f_m be the different images f(gx), scaled so that E f_i² = 1. The alignment is 1/m times the
-    largest eigenvalue of the matrix with the entries E f_i f_j. The result is NaN for more than MOST_IMAGES
-    images. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f.
+    largest eigenvalue of the matrix with the entries E f_i f_j. If there are more than MOST_IMAGES images,
+    the result is NaN. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f.
     """
     bits = rows.shape[1]
     first = _sorted_labels(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -103,8 +104,9 @@ def _swapped_bits(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
 def signed_permutations(rows: Floats, labels: Floats) -> float:
     """Return the alignment of a function under all permutations and sign flips of its n bits.
 
-    It is max_k W_k/(n choose k) for the Fourier weights W_k of the labels. Under this group, L² of the cube
-    is the sum of the spaces of functions of degree k, which are irreducible and inequivalent.
+    The alignment is max_k W_k/(n choose k) for the Fourier weights W_k of the labels. Proof: the parities of
+    k bits span a space of dimension n choose k. These spaces are irreducible and inequivalent under the
+    group, and their sum is the space of all functions on the cube.
     """
     weights = weights_by_degree(rows, labels)
     bits = len(weights) - 1

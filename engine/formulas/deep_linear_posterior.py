@@ -1,11 +1,11 @@
 """Exact posterior of a deep linear net with Gaussian weights, given noiseless examples.
 
 The net predicts θᵀx, θ = W^(L+1) … W¹ ∈ ℝ^d, with weights N(0, σ²/fan-in). Under the prior, the direction of
-θ is uniform, and its length R has the Mellin transform E R^z = σ^(z(L+1)) ∏(2/n)^(z/2) Γ((n+z)/2)/Γ(n/2),
-where the product is over the fan-ins n of all layers. P noiseless examples determine the component θ* of θ in
-their span. The other component has a uniform direction and a length t whose density is proportional to
-t^(m−1) p(R)/R^(d−1). Here m = d − P, R² = ‖θ*‖² + t², and p is the density of R. Source: Hanin, Zlokapa 2023;
-theory/regions-and-random-matrices#bayesian-interpolation.
+θ is uniform. The length R of θ has the Mellin transform E R^z = σ^(z(L+1)) ∏(2/n)^(z/2) Γ((n+z)/2)/Γ(n/2).
+The product is over the fan-ins n of all layers. P noiseless examples determine the component θ* of θ in their
+span. The component orthogonal to this span has a uniform direction in m = d − P dimensions. Its length t has
+a density proportional to t^(m−1) p(R)/R^(d−1), with R² = ‖θ*‖² + t² and the density p of R under the prior.
+Source: Hanin, Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class DeepPrior(NamedTuple):
     variance: float
 
     def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
-        """Return ln E R^z under the prior, or its derivative by z of order 1 or 2.
+        """Return ln E R^z under the prior, or the first or second derivative of ln E R^z with respect to z.
 
-        R is the length of the vector θ [d] by which the net predicts θᵀx. `z` is a number or an array.
+        R is the length of θ [d], and the net predicts θᵀx. `z` is a number or an array. `order` is the order
+        of the derivative, or 0 for ln E R^z itself.
         """
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 
@@ -63,7 +64,8 @@ class DeepPrior(NamedTuple):
 class Posterior(NamedTuple):
     """Properties of the posterior of a deep linear net, which predicts θᵀx, given examples.
 
-    θ_⊥ is the component of θ that the examples do not determine: it is orthogonal to all of them.
+    θ_⊥ is the component of θ that is orthogonal to all examples. The examples do not determine this
+    component.
     """
 
     spread: float
@@ -78,12 +80,14 @@ class Posterior(NamedTuple):
 def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
     """Return the posterior of a deep linear net with d inputs, given `count` independent noiseless examples.
 
-    The net's predictions are linear, with the weights θ. The shortest θ that fits the examples has the length
-    `norm`. R is the length of θ, and t is the length of its component orthogonal to the examples. Given the
-    examples, the density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x). Here q is the prior density
-    of x, P = `count`, and m = d − P. q(x) e^(cx) is computed by an inverse Fourier transform: the integral of
-    E R^z over complex z with real part c. The number c is the saddle point of the integrand. The formula
-    requires m ≥ 2.
+    The net predicts θᵀx. The shortest θ that fits the examples has the length `norm`. R is the length of θ,
+    and t is the length of the component of θ that is orthogonal to the examples. Given the examples, the
+    density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x). Here q is the prior density of x, P =
+    `count`, and m = d − P. q(x) e^(cx) is computed by an inverse Fourier transform: the integral of E R^z
+    over complex z with real part c. The number c is the saddle point that `_saddle_point` defines.
+
+    The formula requires m ≥ 2. For m < 2, the log evidence is NaN. The spread is 0 for m = 0, and NaN for m =
+    1.
     """
     free = d - count
     if free < 2:
@@ -107,10 +111,10 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 def _nodes_and_weights(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
     """Return nodes x = ln R with R > ‖θ*‖, and the weights of these nodes in an integral over x.
 
-    R is the length of θ, and θ* is the shortest θ that fits the examples, so x ≥ `least` = ln ‖θ*‖. With c as
-    in `posterior`, the prior density of x times e^(cx) has the mean `centre` and the standard deviation
-    `deviation`. The nodes are dense near `least`, because the integrand behaves like a power of √(x − ln‖θ*‖)
-    there.
+    R is the length of θ, and θ* is the shortest θ that fits the examples, so x ≥ `least` = ln ‖θ*‖. Consider
+    the density proportional to e^(cx) times the prior density of x, with c of `posterior`. Its mean is
+    `centre`, and its standard deviation is `deviation`. The nodes are dense near `least`, because the
+    integrand behaves like a power of √(x − ln‖θ*‖) there.
     """
     nodes, widths = np.polynomial.legendre.leggauss(NODES)
     low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation
@@ -121,9 +125,9 @@ def _nodes_and_weights(least: float, centre: float, deviation: float) -> tuple[F
 def _saddle_point(prior: DeepPrior, d: int, count: int, norm: float) -> float:
     """Return the saddle point c of the integrand in `posterior`, found by bisection.
 
-    The integrand is the product of q(x) e^(cx) and (t/R)^(m−2) R^(−P) e^(−cx), with x = ln R and the letters
-    of `posterior`. For each c, the first factor divided by its integral over x is a density, whose mean
-    depends on c. At the saddle point, this mean is the x at which the second factor is largest.
+    The integrand is the product of q(x) e^(cx) and (t/R)^(m−2) R^(−P) e^(−cx). `posterior` defines these
+    symbols. The first factor, divided by its integral over x, is a density with a mean that depends on c. The
+    saddle point is the c for which the second factor is largest at this mean.
     """
     if norm == 0:
         return -float(count)

@@ -1,4 +1,7 @@
-"""Linear pieces of nets along a line, and cells of a plane in which the same units are active."""
+"""Counts of the linear pieces of nets along a line, and of the cells into which nets cut a plane.
+
+In each cell, the same units are active.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ piece.
 
 
 def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float) -> int:
-    """Return the number of linear pieces of a net with a scalar input between `low` and `high`.
+    """Return the number of linear pieces of a net with a scalar input, for inputs between `low` and `high`.
 
     `low` and `high` may be infinite. The inputs at which units switch on or off are found layer by layer.
-    Within a piece, every signal z = ax + c of the next layer is linear in x, so its unit switches at x =
-    −c/a. Neighbouring pieces with equal slopes count as one piece.
+    Within a piece, every signal z = ax + c of the next layer is linear in x. So the unit with this signal
+    switches at x = −c/a. Neighbouring pieces with equal slopes, up to rounding, count as one piece.
 
     Args:
         slopes: slopes of σ above 0 and below 0.
@@ -64,11 +67,11 @@ def _outer_points(ends: Floats) -> tuple[float, float]:
 
 
 def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
-    """Return the expected number of linear pieces of a net with one hidden layer and a scalar input x.
+    """Return the expected number of linear pieces of a random net with one hidden layer and a scalar input x.
 
-    The pieces are those between `low` and `high`. The n = `width` units compute σ(wx + b) with w ~ N(0, C_w)
-    and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a standard Cauchy number. For
-    the interval [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
+    Pieces are counted between the inputs `low` and `high`. The n = `width` units compute σ(wx + b) with w ~
+    N(0, C_w) and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a standard Cauchy
+    number. For the interval [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
     theory/regions-and-random-matrices#regions.
     """
     ratio = math.inf if cb == 0 else math.sqrt(cw / cb)

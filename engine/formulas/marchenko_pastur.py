@@ -22,9 +22,10 @@ def edges(ratio: float) -> tuple[float, float]:
 def below(ratio: float, places: Floats) -> Floats:
     """Return the share of the Marchenko–Pastur law's eigenvalues below each number in `places`, for α ≤ 1.
 
-    With α = `ratio`, the density is √((λ₊ − x)(x − λ₋))/(2παx) between its edges λ± = (1 ± √α)². With x = 1 +
-    r² − 2r cos θ, r = √α, it is (2/π) sin²θ/x dθ. Its integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 −
-    r²)/(2r²) · φ), where φ = arctan((1 + r)/(1 − r) · tan(θ/2)).
+    With α = `ratio`, the density is √((λ₊ − x)(x − λ₋))/(2παx) between its edges λ± = (1 ± √α)². Let r = √α
+    and x = 1 + r² − 2r cos θ. Then the density of θ is (2/π) sin²θ/x. The share below x is the integral of
+    this density from 0 to θ, (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 − r²)/(2r²) · φ), where φ = arctan((1
+    + r)/(1 − r) · tan(θ/2)).
     """
     root = ratio**0.5
     cosine = np.clip((1 + ratio - places) / (2 * root), -1, 1)

@@ -1,8 +1,9 @@
-"""Correlations of random features with a parity of n bits ±1, and parities that examples determine.
+"""Correlations of random features with parities of bits ±1, and signs that examples of parities determine.
 
-χ_S(x) = ∏_{i ∈ S} x_i is the parity of the set S of k bits. Features are functions of w·x with Gaussian
-weights w ~ N(0, I/n), and their kernel is κ(x·x′/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of one
-size k. So the parities are the eigenfunctions of the kernel. The eigenvalues are λ_k = 2⁻ⁿ Σ_m K_k(m) κ(1 −
+The parity of a set S of k bits is χ_S(x) = ∏_{i ∈ S} x_i, for x with n bits. Features are functions of w·x
+with Gaussian weights w ~ N(0, I/n), and their kernel is κ(x·x′/n). The kernel depends only on the entrywise
+product of x and x′, so the parities are its eigenfunctions. Permutations of the bits do not change the
+kernel, so all parities of k bits have the same eigenvalue. This eigenvalue is λ_k = 2⁻ⁿ Σ_m K_k(m) κ(1 −
 2m/n) with Krawtchouk's polynomials K_k. The terms of this sum cancel almost completely, so the sum is
 computed with 50 digits. Source: theory/parities-and-noise#parities.
 
@@ -30,8 +31,8 @@ def steps_eigenvalue(bits: int, degree: int) -> float:
     """Return λ⁰_k, the mean squared correlation of a step unit 1[w·x > 0] with a parity of k bits.
 
     The vector x has n = `bits` uniform bits ±1, and w is Gaussian. The parity is χ_S(x), the product of the
-    bits in any set S of k = `degree` bits. So λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])². It is an eigenvalue of the
-    kernel κ₀(ρ) = (π − arccos ρ)/2π, and is 0 unless 0 ≤ k ≤ n.
+    bits in any set S of k = `degree` bits. So λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])². λ⁰_k is an eigenvalue of
+    the kernel κ₀(ρ) = (π − arccos ρ)/2π. For k < 0 and k > n, the function returns 0.
     """
     return _eigenvalue_of_parities(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
@@ -40,8 +41,8 @@ def relu_eigenvalue(bits: int, degree: int) -> float:
     """Return λ¹_k, the mean squared correlation of a ReLU unit relu(w·x) with a parity of k bits.
 
     The vector x has n = `bits` uniform bits ±1, and w is Gaussian. The parity is χ_S(x), the product of the
-    bits in any set S of k = `degree` bits. So λ¹_k = E_w(E_x χ_S(x) relu(w·x))². It is an eigenvalue of the
-    kernel κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π, and is 0 for odd k ≥ 3.
+    bits in any set S of k = `degree` bits. So λ¹_k = E_w(E_x χ_S(x) relu(w·x))². λ¹_k is an eigenvalue of the
+    kernel κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π. For odd k ≥ 3, λ¹_k is 0.
     """
     return _eigenvalue_of_parities(
         bits, degree, lambda mp, rho: (mp.sqrt(1 - rho * rho) + rho * (mp.pi - mp.acos(rho))) / (2 * mp.pi)
@@ -52,20 +53,22 @@ def first_layer(bits: int, degree: int) -> float:
     """Return the mean squared gradient of the correlation between a ReLU unit and a parity of k bits.
 
     The unit is relu(w·x) for x with n = `bits` uniform bits ±1, and Gaussian w. The parity χ_S(x) is the
-    product of k = `degree` bits. The gradient is with respect to w. Its mean square is Σ_i E_w(E_x χ_S(x) x_i
-    1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}, with λ⁰ of `steps_eigenvalue`. The sum is 0 for odd k ≥ 3.
+    product of k = `degree` bits. The gradient is with respect to w, and its mean square is Σ_i E_w(E_x χ_S(x)
+    x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}, with λ⁰ of `steps_eigenvalue`. The sum is 0 for odd k ≥
+    3.
     """
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
 
 
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the expected share of all vectors of n bits that are not sums, over F₂, of random examples.
+    """Return the expected share of vectors of n bits outside the span, over F₂, of random examples.
 
-    For each number in `examples`, the share is 1 − E 2^(rank − n), where the rank is that of so many random
-    vectors over F₂. Suppose that the target is drawn from all parities. Given the labels seen, the labels of
-    vectors that are not such sums are fair coins. If r of the vectors so far are independent, a new random
-    vector is independent of them with probability 1 − 2^(r − n).
+    `examples` are numbers k of examples, and n = `bits`. After k examples of rank r over F₂, the share is 1 −
+    2^(r − n). The function returns the mean of this share over random examples, for each k. The rank follows
+    a recursion: with probability 1 − 2^(r − n), a new random example increases the rank r by 1. Suppose that
+    the target is drawn from all parities. Given the labels seen, the label of each vector outside the span is
+    a fair coin.
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -94,10 +97,10 @@ def _eigenvalue_of_parities(bits: int, degree: int, kernel: Callable[[MPContext,
 
 
 def _scaled_krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return the sum of a parity of k = `degree` bits ±1 over all x in which m = `distance` bits are −1.
+    """Return the sum of a parity of k = `degree` bits over all x of ±1 with m = `distance` entries −1.
 
-    With n = `bits`, the sum is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n,
-    k).
+    x has n = `bits` entries. The sum is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n,
+    m)/C(n, k).
     """
     return sum(
         (-1) ** j * comb(degree, j) * comb(bits - degree, distance - j)
@@ -110,15 +113,15 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Products of unknown signs ±1. Some products are observed, and these determine others.
+    """Products of unknown signs ±1, of which some are observed and determine the values of others.
 
     There are r lists of signs, and every product multiplies r signs, one from each list. A product has an
     indicator vector over F₂ with one entry for each sign: 1 for the signs of the product, and 0 for all
     others. The value of a product is known if its vector is a sum of the vectors of observed products. The
-    object stores one value for each sign, such that all observed products have their observed values. It also
-    stores a basis of the vectors that are orthogonal to the vectors of all observed products. The code of a
-    sign consists of its entries in the basis vectors. A product is known if the codes of its signs add up to
-    0.
+    object stores a value for each sign. With these values, all observed products have their observed values.
+    The object also stores a basis of the vectors that are orthogonal to the vectors of all observed products.
+    The code of a sign consists of the entries of the basis vectors at this sign. A product is known if the
+    codes of its signs add up to 0 modulo 2.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
@@ -137,7 +140,7 @@ class SignProducts:
         """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Store the observed value of a product of signs, in each of the problems.
+        """Store the observed value of a product of signs, which may differ between the problems.
 
         Args:
             numbers: index of the product's sign in each list, [r].
@@ -157,9 +160,9 @@ class SignProducts:
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
         """Return whether each of n products is known, [n], and whether its value is −1, [n, answers].
 
-        `numbers` [n, r] has the indices of a product's signs in the r lists. There are `answers` problems,
-        with a separate value of the product in each. If a product is not known, its row of the second array
-        has no meaning.
+        Each row of `numbers` [n, r] has the indices of a product's signs in the r lists. A product may have a
+        different value in each of the `answers` problems. If a product is not known, its row of the second
+        array has no meaning.
         """
         signs = self._first + numbers
         words = self._packed_signs()

@@ -2,7 +2,7 @@
 
 The model is z_α = Φ_αᵀθ + (ε/2) θᵀΨ_αθ on n examples with labels y. From θ = 0, gradient flow on the square
 loss ends at θ^F + εθ^I + O(ε²). The shapes are Φ [N, P, n], Ψ [N, n, P, P] and y [N, n], and each Ψ_α is
-symmetric. Φ must have rank n, or at least a rank that suffices to fit the labels. Source:
+symmetric. The rank of Φ must be n, or large enough for a linear model to fit the labels. Source:
 theory/curvature#quadratic-models.
 """
 
@@ -22,7 +22,7 @@ DEPENDENT = 1e-12
 class Modes(NamedTuple):
     """Directions in the space of labels that gradient flow on a linear model learns independently.
 
-    They are the eigenvectors V of ΦᵀΦ = V Λ Vᵀ, where Φ are the features of the examples.
+    The modes are the eigenvectors V of ΦᵀΦ = V Λ Vᵀ, where Φ are the features of the examples.
     """
 
     vectors: Floats
@@ -43,7 +43,7 @@ class Modes(NamedTuple):
 
 
 def modes(features: Floats) -> Modes:
-    """Compute the modes of the linear model with features Φ [N, P, n], which are eigenvectors of ΦᵀΦ."""
+    """Return the modes of the linear model with features Φ [N, P, n]: the eigenvectors of ΦᵀΦ."""
     rates, vectors = np.linalg.eigh(np.swapaxes(features, 1, 2) @ features)
     is_learned = rates > DEPENDENT * rates[:, -1:]
     return Modes(vectors, np.where(is_learned, rates, np.inf), features @ vectors)
@@ -57,12 +57,12 @@ def linear_limit(linear: Modes, labels: Floats) -> Floats:
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
     """Return θ^I [N, P], the first-order correction to the limit of gradient flow on the quadratic model.
 
-    The limit is θ^F + εθ^I + O(ε²), where θ^F is that of the linear model (`linear_limit`). The component of
-    θ^I in the span of Φ compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. The
-    component orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt. Here P_⊥ projects onto the
-    orthogonal complement of the span. The gradient flow of the linear model is θ^F_t, and its error on
-    example α is r^F_α(t). For modes k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k +
-    λ_l)).
+    The limit is θ^F + εθ^I + O(ε²), where `linear_limit` returns θ^F, the limit of the linear model. The
+    component of θ^I in the span of Φ compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹
+    ½θ^FᵀΨθ^F. The component orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt. Here P_⊥ projects
+    onto the orthogonal complement of the span. θ^F_t is the gradient flow of the linear model at time t, and
+    r^F_α(t) is the error of θ^F_t on example α. For modes k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t)
+    dt = λ_k/(λ_l (λ_k + λ_l)).
     """
     limit, parts = linear_limit(linear, labels), _components(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2

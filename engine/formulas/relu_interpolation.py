@@ -1,7 +1,7 @@
 """Least cost of fitting points by nets of ReLU units with a scalar input.
 
-The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²). It equals Σ_j |a_j w_j| if |a_j| =
-|w_j| for all j. The least cost of all nets, of any width, that represent the same f is max(∫|f″|, |f′(−∞) +
+The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²). If |a_j| = |w_j| for all j, R equals
+Σ_j |a_j w_j|. The least cost of all nets, of any width, that represent the same f is max(∫|f″|, |f′(−∞) +
 f′(∞)|). Source: Savarese, Evron, Soudry, Srebro 2019; theory/implicit-bias#relu-interpolation.
 """
 
@@ -58,13 +58,14 @@ def least_norm(x: Floats, y: Floats) -> float:
 
 
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
-    """Return the net f of ReLU units with the least (1/m) Σ_i (f(x_i) − y_i)² + λR, where R is its cost.
+    """Return the net f of ReLU units with the least (1/m) Σ_i (f(x_i) − y_i)² + λR, where f has the cost R.
 
-    The module defines R. Kinks at the points suffice. So the problem is a Lasso over units with kinks at the
-    points, with a free constant. For such a unit, let u [m] be its values relu(x_i − x_j) or relu(x_j − x_i)
-    at the points x_i. Let ȳ be the mean of y. The residuals z_i = y_i − f(x_i) satisfy Σ_i z_i = 0 and |⟨z,
-    u⟩| ≤ mλ/2 for all u. Of all such vectors, z is nearest to y − ȳ. Lawson and Hanson's least-distance
-    programming finds z exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
+    The module defines R. Some best net has all its kinks at the points. So the problem is a Lasso over units
+    with kinks at the points, with a free constant. A unit with its kink at x_j has the values u_i = relu(x_i
+    − x_j) or u_i = relu(x_j − x_i) at the points. Let ȳ be the mean of y. The residuals z_i = y_i − f(x_i)
+    satisfy Σ_i z_i = 0, and |⟨z, u⟩| ≤ mλ/2 for all units u. Of all vectors that satisfy these conditions, z
+    is nearest to y − ȳ. Lawson and Hanson's least-distance programming finds z exactly. R follows from λR =
+    (2/m) ⟨z, y − z⟩.
 
     Args:
         x: different points [m].

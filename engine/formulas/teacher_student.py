@@ -1,7 +1,7 @@
 """The 0/1 error of learners of a random half-space: y = sign(w*·x) for Gaussian x in n dimensions.
 
 All errors are limits for n dimensions and m examples as n, m → ∞, at α = m/n examples per dimension. For
-finite n, they are most accurate with α = m/(n − 1), because n − 1 directions carry noise. The error is
+finite n, the limits are most accurate with α = m/(n − 1), because n − 1 directions carry noise. The error is
 arccos(R)/π for the cosine R of the angle between w and w*. Source: theory/symmetry#half-spaces.
 """
 
@@ -36,8 +36,9 @@ def hebb(alpha: float) -> float:
 def least_squares(alpha: float) -> float:
     """Return the error of minimum-norm least squares on the labels ±1 of a random half-space.
 
-    `alpha` is the number α of examples per dimension. The error is arccos(R)/π. R = √s/√(s + (1 − s)/(α − 1))
-    for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π. At α = 1, the error has its peak ½.
+    `alpha` is the number α of examples per dimension. The error is arccos(R)/π. With s = 2/π, R = √s/√(s + (1
+    − s)/(α − 1)) for α > 1, and R = √s α/√(s α + (1 − s) α/(1 − α)) for α < 1. At α = 1, the error has its
+    peak ½.
     """
     if alpha == 1:
         return 0.5
@@ -62,10 +63,10 @@ def ridge(alpha: float) -> float:
 def max_margin(alpha: float) -> float:
     """Return the error of the maximum-margin classifier of a random half-space.
 
-    `alpha` is the number α of examples per dimension. For large α, the error approaches 0.5005/α. It is
-    arccos(R)/π. R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is
-    chosen so that this minimum is 0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 −
-    R²) z′ has the density 2 φ(u) Φ(uR/√(1 − R²)).
+    `alpha` is the number α of examples per dimension. The error is arccos(R)/π, and approaches 0.5005/α for
+    large α. R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²). The margin κ is the number
+    for which this minimum is 0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 − R²)
+    z′ has the density 2 φ(u) Φ(uR/√(1 − R²)).
     """
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
@@ -87,7 +88,7 @@ _EXACT = {"xatol": 1e-10}
 
 
 def _widest_margin(alpha: float) -> float:
-    """Return an upper bound on the margin κ in `max_margin`, which grows like 1/√α for few examples."""
+    """Return an upper bound on the margin κ in `max_margin`. For few examples, κ grows like 1/√α."""
     return 3 + 2 / math.sqrt(alpha)
 
 
@@ -133,8 +134,8 @@ def overlap(alpha: float) -> float:
 def bayes(alpha: float) -> float:
     """Return the error of the Bayes-optimal learner of a random half-space, arccos(√q)/π with q of `overlap`.
 
-    For large α, it approaches 0.4417/α. For every w*, no rotation-invariant learner has a smaller mean error.
-    Source: as for `overlap`.
+    For large α, the error approaches 0.4417/α. For every w*, no rotation-invariant learner has a smaller mean
+    error. Source: as for `overlap`.
     """
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
 

@@ -124,8 +124,9 @@ def _product_means(transfer: Transfer, covariances: Floats) -> Floats:
 def tangent_kernels(transfer: Transfer, slope: Transfer, first: Floats, cw: Sequence[float]) -> Floats:
     """Return the tangent kernel Θ(x, x′) of an untrained, infinitely wide net without biases, [P].
 
-    The net is in the parametrisation of the tangent kernel. Each layer changes the kernel to K + C_w E σ′(z)
-    σ′(z′) Θ, where K is the covariance of the signals of the next layer on both inputs.
+    The net has the parametrisation `ntk`. Each layer changes the kernel from Θ to K + C_w E σ′(z) σ′(z′) Θ.
+    Here z and z′ are the signals of a unit of the layer for the inputs x and x′. K is the covariance of the
+    signals of the next layer for these inputs.
 
     Args:
         transfer: σ.
@@ -142,10 +143,10 @@ def tangent_kernels(transfer: Transfer, slope: Transfer, first: Floats, cw: Sequ
 
 
 def spread(transfer: Transfer) -> float:
-    """Return the variance of σ(z)² divided by its squared mean, for z ~ N(0, 1).
+    """Return the relative variance Var σ(z)²/(E σ(z)²)² for z ~ N(0, 1).
 
-    It is 5 for ReLU and 2 for the identity. If σ is positively homogeneous, the result is the same for every
-    other variance of z.
+    The result is 5 for ReLU and 2 for the identity. If σ is positively homogeneous, the result does not
+    depend on the variance of z.
     """
     mean = gaussian_mean(lambda z: transfer(z) ** 2, 1.0)
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
@@ -194,10 +195,11 @@ def first_order_variances(
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
-    Means and variances are over random starts, and the module defines V_l. They are approximations of first
-    order in 1/n, for layers of n units with a positively homogeneous σ and no biases. In such nets,
-    V_l/V_{l−1} is the mean of n independent numbers, one for each unit of layer l. For ReLU, mean and
-    variance are −5l/(2n) and 5l/n. For the identity, they are −l/n and 2l/n.
+    Means and variances are over random starts, and the module defines V_l. The results are approximations of
+    first order in 1/n, for layers of n units with a positively homogeneous σ and no biases. In such nets,
+    V_l/V_{l−1} is the mean of n independent numbers, one for each unit of layer l. For ReLU and layers of one
+    width n, the mean is −5l/(2n), and the variance is 5l/n. For the identity, the mean is −l/n, and the
+    variance is 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
@@ -206,13 +208,15 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
 def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
-    Means and variances are over random starts, and the module defines V_l. The results are exact at every
-    width, for nets without biases. In such nets, each layer multiplies V by an independent factor χ²_B/E
-    χ²_B, where B is the number of active units.
+    Means and variances are over random starts, and the module defines V_l. The net has ReLU or linear units
+    and no biases. In such nets, each layer multiplies V by a constant times an independent factor χ²_B/E
+    χ²_B, where B is the number of active units. For linear units, the results are exact at every width. For
+    ReLU, the results leave out starts with B = 0 in some layer, at which log V is −∞. A layer of n units has
+    B = 0 with probability 2⁻ⁿ.
 
     Args:
-        halved: whether units are ReLU. For n ReLU units, B ~ Binomial(n, ½), conditioned on B > 0. Otherwise,
-            B = n.
+        halved: whether units are ReLU. For n ReLU units, B ~ Binomial(n, ½), conditioned on B > 0, but E χ²_B
+            = n/2 includes B = 0. For n linear units, B = n.
     """
     moments = np.array([_log_chi_square_moments(halved, width) for width in widths])
     mean, variance = np.cumsum(moments, 0).T

@@ -39,9 +39,9 @@ classification errors.
 
 
 class Index(NamedTuple):
-    """A dimension of a measure's values, such as the number of a layer.
+    """A dimension of a measure's values, such as the layers of a net.
 
-    The dimensions of records and replicas, which all measures have, are not included.
+    Records and replicas are dimensions of all measures, and have no `Index`.
     """
 
     name: str
@@ -91,12 +91,15 @@ class Probe:
 
     @property
     def known_predictions(self) -> torch.Tensor | None:
-        """`predictions` if they have been computed, else None."""
+        """`predictions` if they have been computed; otherwise, None."""
         predictions: torch.Tensor | None = self.__dict__.get("predictions")
         return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the predictions [B, k] for new instances, [R, k, d], or [1, k, d] if replicas share them."""
+        """Return the predictions [B, k] for k new instances, [R, k, d] or [1, k, d].
+
+        If the first dimension is 1, all replicas have the same new instances.
+        """
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
         return self._hypothesis.predict(DenseInstances(same))
 
@@ -187,25 +190,26 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters of each net.
+        """Gradient [N, P] of the training loss, with respect to all P parameters of each net.
 
-        There are N = B/outputs nets. The loss of a net is the sum over its outputs. The gradient is NaN if no
-        row was seen.
+        There are N = B/outputs nets. The training loss is the mean over the rows seen, summed over the
+        outputs of a net, plus the L2 penalty. If no row was seen, the gradient is NaN.
         """
         return self._gradient_by_net(self.curvature)
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
-        """Gradient [N, P] with the direction of `gradient`, computed from the logarithm of the loss.
+        """Gradient [N, P] of the training loss, with ln L in place of the mean loss L over the rows seen.
 
-        It is a positive multiple of `gradient`, and does not underflow if the loss is tiny.
+        Without an L2 penalty, it is a positive multiple of `gradient`. It does not underflow if the loss is
+        tiny.
         """
         return self._gradient_by_net(self._curvature_of_loss(Logarithm(self.loss)))
 
     def _gradient_by_net(self, curvature: Curvature) -> torch.Tensor:
         """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
-        `Curvature` treats nets that a loss couples as one net. Their gradient is split here.
+        `Curvature` treats nets that a loss couples as one net, so the gradient of this net is split.
         """
         return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
@@ -222,9 +226,9 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """Hessian of the mean loss over the rows seen, for every net.
+        """Hessian of the training loss, for every net.
 
-        Several nets count as one net if a joint loss couples them.
+        The training loss is that of `gradient`. Several nets count as one net if a joint loss couples them.
         """
         return self._curvature_of_loss(self.loss)
 
@@ -238,7 +242,7 @@ class Probe:
 
     @property
     def _rows_seen(self) -> slice:
-        """Rows from row 0 to the last row seen. If no row was seen, only row 0."""
+        """Slice of the rows from row 0 to the last row seen. If no row was seen, it contains only row 0."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @cached_property
@@ -339,7 +343,7 @@ class Measure(Part, frozen=True):
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return the conditions that say in which runs and at which evaluation points it is computed."""
+        """Return when the measure is computed: in which runs, and at which evaluation points."""
         return MeasureSchedule()
 
     @classmethod
@@ -372,14 +376,14 @@ class Measure(Part, frozen=True):
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        """Return the dimensions of the measure's values, such as the layers of a net, for a learner.
+        """Return the dimensions of the measure's values for a learner, such as the layers of its net.
 
-        The dimensions of records and replicas are not included, so a single number has none.
+        Records and replicas are not included, so a measure that is a single number has no dimensions.
         """
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        """Return None if the measure can be computed for a learner; otherwise, a condition that it violates.
+        """Return None if the measure can be computed for a learner; otherwise, a condition that is violated.
 
         The condition is text that completes the sentence "it is measured only where …".
         """
@@ -388,8 +392,8 @@ class Measure(Part, frozen=True):
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         """Return how many float64 numbers the measure keeps in memory while it is computed.
 
-        This is used only if the measure needs parameters. The default counts a gradient, the signals from
-        which it is computed, and a copy.
+        The number is used only if the measure needs parameters. The default counts a gradient, the signals
+        from which it is computed, and a copy.
 
         Args:
             parameters: number of parameters of each learner in the batch.
@@ -503,20 +507,20 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of those measures that are single numbers, not arrays."""
+    """Return the names of all measures that are single numbers, not arrays."""
     return [name for name, measure in named().items() if measure.is_number]
 
 
 @cache
 def _measures_by_name() -> dict[str, Measure]:
-    """Return all measures that are numbers, by names with underscores, such as `train_error`."""
+    """Return all measures that are single numbers, by their names with underscores, such as `train_error`."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures whose names are among the names in an expression, by name.
+    """Return the measures that an expression contains, by name.
 
-    Other names in an expression stand for clocks, sweep axes and sizes.
+    `names` are all names in the expression. Names of clocks, sweep axes and sizes are left out.
     """
     return {name: _measures_by_name()[name] for name in names if name in _measures_by_name()}
 

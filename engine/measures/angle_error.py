@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class AngleError(Measure, frozen=True, tag="angle-error"):
     """The probability arccos(cos(w, w*))/π that xᵀw and xᵀw* differ in sign, averaged over targets.
 
-    The probability is exact for a new instance x from a distribution without a preferred direction. The
-    problem's matrix must draw instances from such a distribution. The rows of the data are not used. For w =
-    0, the error is ½. Labels must depend on xᵀw*. If they are noisy, the measure is the error on labels
-    without noise. Source: theory/symmetry#half-spaces.
+    The probability is over a new instance x. The formula is exact, because the matrix of the problem must
+    draw isotropic Gaussian instances. The rows of the data are not used. For w = 0, the error is ½. Labels
+    must depend on xᵀw*. If labels are noisy, the measure is the error on labels without noise. Source:
+    theory/symmetry#half-spaces.
     """
 
     label: ClassVar[str] = "0/1 error (angle)"

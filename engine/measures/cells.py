@@ -86,7 +86,7 @@ class Cells(Measure, frozen=True, tag="cells"):
 
 
 def needs_bent_net(learner: Learner) -> str | None:
-    """Return None if a learner's linear pieces can be counted; otherwise, a condition that it violates.
+    """Return None if a learner's linear pieces can be counted; otherwise, a condition that is violated.
 
     The learner must be a dense net with one output, and its transfer function must bend only at 0. The text
     completes the sentence "it is measured only where …".
@@ -102,7 +102,7 @@ def needs_bent_net(learner: Learner) -> str | None:
 
 
 def needs_plane(learner: Learner, problem: Problem) -> str | None:
-    """Return None if a net's cells in a plane of inputs can be counted; otherwise, a violated condition.
+    """Return None if a net's cells in a plane can be counted; otherwise, a condition that is violated.
 
     The conditions are those of `needs_bent_net`, and instances must have two entries or more. The text
     completes the sentence "it is measured only where …".

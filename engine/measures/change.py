@@ -21,8 +21,8 @@ class Change(Measure, frozen=True, tag="change"):
     """max |Δŷ| / max |ŷ| over all rows: change of the predictions ŷ if all instances x become g x.
 
     The learner is trained a second time, with g x in place of every instance x, and from the corresponding
-    start. Δŷ are the differences between the predictions of the two training runs. They are 0 if the learner
-    is invariant under g. If the first layer starts at a random W₁ without a preferred direction, the
+    start. Δŷ are the differences between the predictions of the two training runs. If the learner is
+    invariant under g, Δŷ = 0. If the first layer starts at a random W₁ without a preferred direction, the
     corresponding start is W₁gᵀ. Otherwise, both training runs have the same start. All replicas share one g:
     a rotation of determinant −1, a permutation that moves every feature, or a flip of the signs of half of
     the features. If the learner is invariant, the change in float64 is only rounding. Update rules that

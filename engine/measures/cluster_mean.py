@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
     """The mean of |ȳ_ℓ| over clusters ℓ, where ȳ_ℓ is the mean prediction in cluster ℓ.
 
-    The measure covers all rows, the rows seen or the rows never seen, and is averaged over targets. Suppose
-    that a share ρ of the labels ±1 of every cluster is wrong. For a learner that uses only the cluster of a
-    row, the measure is then 1 − 2ρ times its value with true labels. Unit: that of a label. Source: LSO20;
-    theory/parities-and-noise#wrong-labels.
+    The measure covers all rows, the rows seen or the rows never seen, and is averaged over targets. Clusters
+    without such rows are left out. Suppose that a share ρ of the labels ±1 of every cluster is wrong. For a
+    learner that uses only the cluster of a row, the measure is then 1 − 2ρ times its value with true labels.
+    Unit: that of a label. Source: LSO20; theory/parities-and-noise#wrong-labels.
     """
 
     label: ClassVar[str] = "size of the mean prediction of a cluster"

@@ -24,9 +24,9 @@ MOST_BITS = 12
 class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
     """r_b: the least radius for which balls around 2^b chosen centres cover all instances, b = 0, 1, ….
 
-    The first centre is the first row. Each further centre is the instance that is farthest from all earlier
-    centres. With any other choice of 2^b centres, the radius is at least r_b/2. The radius is a property of
-    the instances, so all learners have the same value. Source: Gonzalez 1985;
+    The first centre is the first row. Each further centre is the instance at the largest distance from its
+    nearest earlier centre. With any other choice of 2^b centres, the radius is at least r_b/2. The radius is
+    a property of the instances, so all learners have the same value. Source: Gonzalez 1985;
     theory/kernels-and-entropy#entropy.
     """
 

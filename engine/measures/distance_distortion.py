@@ -22,9 +22,9 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
     """max over pairs of rows a, b of |r_ab − 1|, for r_ab = √(d/(m C_w)) ‖z_a − z_b‖/‖x_a − x_b‖.
 
     z_a is the vector of the signals of the m units of the first hidden layer on row a, before σ. Rows have d
-    features, and C_w is the variance of weights times d. At the start, z is a random linear map of x, and
-    each signal has the variance C_w‖x_a‖²/d. So with the factor √(d/(m C_w)), the map preserves squared
-    distances on average. Pairs of equal rows are left out. Averaged over targets. Source:
+    features, and C_w is the variance of weights times d. Biases cancel in z_a − z_b. At the start, each entry
+    of z_a − z_b has the variance C_w‖x_a − x_b‖²/d. So with the factor √(d/(m C_w)), the map x ↦ z preserves
+    squared distances on average. Pairs of equal rows are left out. Averaged over targets. Source:
     theory/kernels-and-entropy#entropy.
     """
 

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 class Error(OfRows, frozen=True, tag="error"):
     """The share of misclassified rows, for labels of two classes or one-hot labels of several classes.
 
-    For labels ±1, the class is the sign of the prediction. For labels 0 and 1, the class depends on which
-    side of the loss's decision boundary the prediction is. A prediction on the boundary counts as one half of
+    For labels ±1, the class is the sign of the prediction. For labels 0 and 1, the class is 1 if the
+    prediction is above the decision boundary of the loss. A prediction on the boundary counts as one half of
     an error. For one-hot labels, a row is misclassified if another class has the largest prediction. If t
-    predictions are equally large, each of these classes is chosen with probability 1/t. Rounding errors can
-    move a prediction off the boundary, on unseen Hadamard rows to the correct side. So a prediction within
-    √eps of the boundary, for machine epsilon eps, counts as lying on the boundary. A seen row counts once for
-    each time that training used this row. On seen rows, the error has no value before the first example. On
-    unseen rows, it has no value after all rows were seen. If some labels were corrupted, the field `labels`
-    selects the corrupted labels (`given`) or the labels before corruption (`true`). Source:
-    theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
+    predictions are equally large, each of these classes is chosen with probability 1/t.
+
+    Rounding errors can move a prediction off the boundary, for example to the correct side on unseen Hadamard
+    rows. So a prediction within √eps of the boundary counts as on the boundary, where eps is machine epsilon.
+    A seen row counts once for each time that training used this row. On seen rows, the error has no value
+    before the first example. On unseen rows, it has no value after all rows were seen. If some labels were
+    corrupted, the field `labels` selects the corrupted labels (`given`) or the labels before corruption
+    (`true`). Source: theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
     """
 
     labels: Annotated[
@@ -87,7 +88,7 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
-    """Return whether each prediction is on the side of its label: +1 if so, −1 if not, 0 for a tie.
+    """Return +1 for each prediction on the side of its label, −1 on the other side, and 0 for a tie.
 
     Labels are ±1, or 0 and 1 if `values` is "bits". A prediction is tied if it is within √eps of the decision
     boundary, because rounding moves predictions off the boundary.
@@ -102,7 +103,7 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 def _right_less_wrong_probability(
     predictions: torch.Tensor, labels: torch.Tensor, targets: int
 ) -> torch.Tensor:
-    """Return 2p − 1 for each row, where p is the probability that its true class is predicted.
+    """Return 2p − 1 for each prediction, for the probability p that the true class of its row is predicted.
 
     If t classes share the largest prediction, p is 1/t for each of them, and 0 for all other classes.
     """

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
     """The excess risk (w − w*)ᵀΣ(w − w*): expected square loss of w on new instances, minus that of w*.
 
-    Labels must depend on xᵀw*, or on its sign, possibly with noise. The matrix family of the problem must
-    state Σ = E xxᵀ, because the measure does not use the rows of the data. Averaged over targets. Unit: that
-    of xᵀw*, squared. Source: WGL20 §4; theory/implicit-bias#kernel-and-rich.
+    Labels must depend on xᵀw*, or on its sign, possibly with noise. The measure does not use the rows of the
+    data, so the matrix family of the problem must state Σ = E xxᵀ. Averaged over targets. Unit: that of xᵀw*,
+    squared. Source: WGL20 §4; theory/implicit-bias#kernel-and-rich.
     """
 
     label: ClassVar[str] = "excess risk"

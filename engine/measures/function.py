@@ -23,10 +23,10 @@ PLACES = 101
 class Function(Measure, frozen=True, tag="function"):
     """f(x): the predictions for instances that have a single entry x, as a function of x.
 
-    If all replicas have the same instances, such as given or equally spaced points, f is evaluated at these
-    instances. Otherwise f is evaluated at 101 equally spaced points of the interval that contains the
-    instances. There must be a single target. Unit: that of a label. Source: SESS19;
-    theory/implicit-bias#relu-interpolation, theory/kernels-and-entropy#kernels.
+    If all replicas have the same instances, such as equally spaced points, f is evaluated at these instances.
+    Otherwise, f is evaluated at 101 equally spaced points of the interval that contains the instances. There
+    must be a single target. Unit: that of a label. Source: SESS19; theory/implicit-bias#relu-interpolation,
+    theory/kernels-and-entropy#kernels.
     """
 
     label: ClassVar[str] = "f(x)"

@@ -123,7 +123,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 class Roots(NamedTuple):
     """Square roots of the four parts into which the Gauss–Newton matrix G is decomposed.
 
-    For each part, this is a matrix A [rows, P] such that AᵀA equals the part.
+    The root of a part is a matrix A [rows, P] for which AᵀA equals the part.
     """
 
     of_classes: torch.Tensor

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class GradientRank(Measure, frozen=True, tag="gradient-rank"):
     """‖∇_l‖_F/‖∇_l‖₂: the square root of the stable rank of the gradient of layer l.
 
-    It is 1 for a matrix of rank 1. ∇_l is the gradient of the mean loss over the rows seen so far, or over
-    all training rows in the protocol `steps`. The measure has no value before the first example, or if the
-    gradient is 0. Averaged over nets. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    For a gradient of rank 1, the measure is 1. ∇_l is the gradient of the mean loss over the rows seen so
+    far, or over all training rows in the protocol `steps`. The loss includes an L2 penalty, if any. The
+    measure has no value before the first example, or if the gradient is 0. Averaged over nets. Source:
+    Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "‖∇_l‖_F/‖∇_l‖₂"

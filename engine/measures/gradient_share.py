@@ -28,10 +28,10 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
     """‖P∇L‖²/‖∇L‖²: the share of the gradient in the top eigenspace of the Hessian of the training loss L.
 
     P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. L and the method for
-    eigenvectors are those of the measure `hessian-spectrum`. As there, nets that a joint loss couples count
-    as one net. The gradient is that of the whole training loss, even if training steps use mini-batches. The
-    share is NaN if the gradient is 0, or if the smallest selected eigenvalue equals the next one. Averaged
-    over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025; theory/curvature#hessian.
+    eigenvectors are those of the measure `hessian-spectrum`. Nets that a joint loss couples count as one net.
+    The gradient is that of the whole training loss, even if training steps use mini-batches. The share is NaN
+    if the gradient is 0, or if the smallest selected eigenvalue equals the next one. Averaged over nets.
+    Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025; theory/curvature#hessian.
     """
 
     label: ClassVar[str] = "share of the gradient in the top eigenspace"

@@ -15,9 +15,9 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
 
     G determines the rate of automatic gradient descent, the update rule `agd`. ∇_l is the gradient with
     respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs. The loss is a mean over the
-    net's outputs, and over the rows seen so far or, in the protocol `steps`, all training rows. The loss
-    includes an L2 penalty, if any. The measure has no value before the first example. A factor ½ in the loss
-    halves G. Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al. 2023;
+    net's outputs and the rows seen so far. In the protocol `steps`, the mean is over all training rows. The
+    loss includes an L2 penalty, if any. The measure has no value before the first example. A factor ½ in the
+    loss halves G. Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al. 2023;
     theory/automatic-descent#majoriser.
     """
 

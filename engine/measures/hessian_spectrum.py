@@ -33,14 +33,16 @@ LABELS: dict[Scale, str] = {
 class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the largest eigenvalues of the Hessian ∇²L of the training loss.
 
-    L is the mean loss over the rows seen so far, or over all training rows in the protocol `steps`. λ_1 is
-    the sharpness. With `scale` = largest, the values are λ_j/λ_1. With `scale` = next, they are the ratios
-    λ_j/λ_{j+1}, which are large at gaps in the spectrum. The Hessian is with respect to all parameters of a
-    net. Several nets count as one net if a joint loss couples them. For example, m neurons with cross-entropy
-    are one softmax regression. For up to 1000 parameters, all eigenvalues are computed. For more, ARPACK's
-    Lanczos method computes the largest eigenvalues from products ∇²L v. For j beyond the number of
-    parameters, the value is NaN. Measured at the start and at the end, averaged over nets. Unit: that of a
-    loss over a squared parameter, or none for ratios. Source: Papyan 2020; theory/curvature#hessian.
+    L is the mean loss over the rows seen so far, or over all training rows in the protocol `steps`. L
+    includes the L2 penalty of the net, if any. λ_1 is the sharpness. With `scale` = largest, the values are
+    λ_j/λ_1. With `scale` = next, they are the ratios λ_j/λ_{j+1}, which are large at gaps in the spectrum.
+    The Hessian is with respect to all parameters of a net. Several nets count as one net if a joint loss
+    couples them. For example, m neurons with cross-entropy are one softmax regression.
+
+    For up to 1000 parameters, all eigenvalues are computed. For more, ARPACK's Lanczos method computes the
+    largest eigenvalues from products ∇²L v. For j beyond the number of parameters, the value is NaN. Measured
+    at the start and at the end, averaged over nets. Unit: that of a loss over a squared parameter, or none
+    for ratios. Source: Papyan 2020; theory/curvature#hessian.
     """
 
     label: ClassVar[str] = LABELS["one"]

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
     """λ_j/λ_{j+1} for the singular values λ_j of J = ∂(predictions of all rows)/∂W₁, largest first.
 
-    If the instances come from K classes with C small clusters each, nets with K outputs have a large ratio at
-    j = K²C, while the neighbouring ratios are near 1. The ratios are measured at the start and at the end.
-    They are averaged over targets if each target has its own net. Unit: none. Source: OFLS19;
-    theory/parities-and-noise#mixtures.
+    Suppose that the instances come from K classes with C small clusters each. Then nets with K outputs have a
+    large ratio at j = K²C, and the neighbouring ratios are near 1. The ratios are measured at the start and
+    at the end. If each target has its own net, the ratios are averaged over targets. Unit: none. Source:
+    OFLS19; theory/parities-and-noise#mixtures.
     """
 
     label: ClassVar[str] = "ratio of a singular value to the next"

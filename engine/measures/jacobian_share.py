@@ -78,7 +78,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Average numbers [nets] over the nets of each learner and replica, and return the means [R, V]."""
+        """Return the means [R, V] of numbers [nets] over the nets of each replica and variant."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
@@ -88,11 +88,13 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
     J = ∂(predictions of the rows seen)/∂W₁ is the Jacobian. Its left singular vectors with the m largest
     singular values span the information space. Gradient descent fits the labels along these directions first.
-    The orthogonal complement of the information space is the nuisance space. J is the Jacobian at the start,
-    or the current Jacobian. With the current Jacobian, the measure is computed at the start and at the end
-    only. If `of` is residual, v is the current residual, and v₀ is the residual at the start. If `of` is
-    start-residual, v and v₀ are the residual at the start. If `of` is labels, v and v₀ are the labels.
-    Averaged over nets. Source: OFLS19; theory/parities-and-noise#nuisance-space.
+    The orthogonal complement of the information space is the nuisance space.
+
+    The field `jacobian` selects the Jacobian at the start or the current Jacobian. With the current Jacobian,
+    the measure is computed at the start and at the end only. If `of` is residual, v is the current residual,
+    and v₀ is the residual at the start. If `of` is start-residual, v and v₀ are the residual at the start. If
+    `of` is labels, v and v₀ are the labels. Averaged over nets. Source: OFLS19;
+    theory/parities-and-noise#nuisance-space.
     """
 
     label: ClassVar[str] = LABELS["residual"]

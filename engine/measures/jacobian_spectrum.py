@@ -26,7 +26,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """The singular values λ_1 ≥ λ_2 ≥ … of the Jacobian J = ∂(predictions of the rows)/∂W₁.
 
     For n rows of d features, h units in the first layer and K outputs, J has n·K rows and h·d columns. The
-    singular values are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, with z = W₁ x
+    singular values are the roots of the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, with z = W₁ x
     and units u = 1 … h. A step on W₁ moves predictions far along directions with large singular values, and
     hardly along other directions. Values below √eps times the largest value are rounding errors, and values
     beyond the rank of J are 0. The rows are all rows, or the rows seen. Measured at the start and at the end.

@@ -21,7 +21,7 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
     """‖K − K₀‖_F/‖K₀‖_F over all rows: the relative change of a net's kernel K since the start of training.
 
     With `tangents`, K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors. Here r_l is the
-    factor that the parametrisation puts on the rate of tensor l, so K describes how a step of gradient
+    factor by which the parametrisation multiplies the rate of tensor l. So K describes how a step of gradient
     descent moves the predictions. With `features`, K = HᵀH/n, where the matrix H [n, rows] holds the values
     σ(z) of the last hidden layer, which has n units. If a net learns features, both kernels change. Averaged
     over nets. Unit: none. Source: YH21; theory/wide-nets#mean-field.

@@ -15,8 +15,9 @@ class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
     The margin problem is min ‖θ‖² with y_j f(θ, x_j) ≥ 1. Suppose that the loss has an exponential tail, that
     f is homogeneous in θ, and that training has reached a small loss. Then gradient flow turns θ towards the
     directions of stationary points. At a stationary point, θ is a combination of the gradients of the
-    smallest margins y_j f(θ, x_j), with coefficients ≥ 0. L is the training loss over the rows seen. The
-    direction of ∇L is computed from ∇ ln L = ∇L/L. The measure has no value if the gradient is 0. Averaged
+    smallest margins y_j f(θ, x_j), with coefficients ≥ 0. L is the mean loss over the rows seen. The
+    direction of ∇L is computed from ∇ ln L = ∇L/L. If the net has an L2 penalty, its gradient is added to ∇
+    ln L, and the measure does not have this meaning. The measure has no value if the gradient is 0. Averaged
     over nets. Unit: none. Source: LL20; theory/implicit-bias#optimisation-geometry.
     """
 

@@ -38,6 +38,6 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
 
 def large(values: torch.Tensor) -> torch.Tensor:
-    """Return which |entries| of `values` [B, d] exceed a twentieth of the largest |entry| of their row."""
+    """Return whether the size of each value [B, d] exceeds a twentieth of the largest size in its row."""
     sizes = values.abs()
     return sizes > LARGE * sizes.amax(1, keepdim=True)

@@ -19,9 +19,10 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
 
     c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b). The mean is over the units of layer
     l, and z^l_a are their signals on row a before σ. C_w is the variance of the weights of layer l + 1 times
-    the number of inputs of a unit, and C_b is the variance of the biases. So c_l is the correlation over
-    draws of the weights and biases of layer l + 1, for a fixed layer l. If c_l = 1, the net no longer
-    distinguishes the two rows. Averaged over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
+    the number of inputs of a unit. C_b is the variance of the biases of layer l + 1. So c_l is the
+    correlation over draws of the weights and biases of layer l + 1, for a fixed layer l. If c_l = 1, the net
+    no longer distinguishes the two rows. Averaged over targets. Source: RYH ch. 5;
+    theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "correlation of two inputs"

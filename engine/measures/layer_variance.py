@@ -14,8 +14,8 @@ class LayerVariance(OfHiddenLayers, frozen=True, tag="layer-variance"):
 
     The mean is over the units of layer l and all rows. z^l are the signals of these units before σ. C_w is
     the variance of the weights of layer l + 1 at the start, times the number of inputs of a unit. At the
-    start, V_l is the variance of the signals of layer l + 1 over draws of the weights of layer l + 1, with
-    fixed biases. If the architecture's `scale` s is set, C_w = s². Averaged over targets. Source:
+    start, V_l is the variance of a signal of layer l + 1 over draws of the weights of layer l + 1, with fixed
+    biases. If the architecture's `scale` s is set, C_w = s². Averaged over targets. Source:
     theory/wide-nets#criticality.
     """
 

@@ -12,9 +12,9 @@ from engine.measures.loss import AverageLoss
 class LossGrowth(Measure, frozen=True, tag="loss-growth"):
     """ln(L/L′) for the average loss L over all rows, and its value L′ at the previous evaluation point.
 
-    The measure is positive where the loss rises. With an evaluation point at every step, its largest value
-    says whether the loss falls at every step. It has no value at the first evaluation point. Averaged over
-    targets. Unit: none. Source: CKL21; theory/curvature#edge-of-stability.
+    The measure is positive where the loss rises. If every step has an evaluation point and the largest value
+    is negative, the loss falls at every step. The measure has no value at the first evaluation point.
+    Averaged over targets. Unit: none. Source: CKL21; theory/curvature#edge-of-stability.
     """
 
     label: ClassVar[str] = "growth of the loss"

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Margin(Measure, frozen=True, tag="margin"):
     """The margin min_j y_j x_jᵀw/‖w‖_q over the examples seen so far, averaged over targets.
 
-    Labels are ±1. The margin is negative as long as an example is misclassified. It has no value for w = 0 or
-    before the first example. The maximum of the margin over all w is 1/‖w₁‖_q, where w₁ has the least ‖w‖_q
-    of all w with y_j x_jᵀw ≥ 1 for all j. Unit: that of an instance. Source: GLSS18a;
+    Labels are ±1. The margin is negative as long as an example is misclassified. The margin has no value for
+    w = 0 or before the first example. The maximum of the margin over all w is 1/‖w₁‖_q. Here w₁ has the least
+    ‖w‖_q of all w with y_j x_jᵀw ≥ 1 for all j. Unit: that of an instance. Source: GLSS18a;
     theory/implicit-bias#optimisation-geometry.
     """
 

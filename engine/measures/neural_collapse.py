@@ -28,14 +28,16 @@ LABELS: dict[Quantity, str] = {
 class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
     """NC1 … NC4, which go to 0 as the features h = σ(z_L) of the last hidden layer collapse to a simplex.
 
-    For C classes, μ_c are the means of the features of each class, μ is the mean of all μ_c, and M is the
-    matrix with the columns μ_c − μ. The covariance within classes is Σ_W, and the covariance between classes
-    is Σ_B = MMᵀ/C. `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the
-    largest |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|. The mean of cos + 1/(C − 1) over pairs of classes is not
-    used: if all μ_c − μ have the same length, this mean is 0, because the vectors μ_c − μ sum to 0. `weights`
-    is NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows whose
-    nearest class mean is not that of the class with the largest prediction. Averaged over nets. Unit: none.
-    Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
+    For C classes c, μ_c is the mean of the features of class c, and μ is the mean of all μ_c. M is the matrix
+    with the columns μ_c − μ. The covariance within classes is Σ_W, and the covariance between classes is Σ_B
+    = MMᵀ/C.
+
+    `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the largest |cos(μ_c −
+    μ, μ_c′ − μ) + 1/(C − 1)|. The mean of cos + 1/(C − 1) over pairs of classes is not used: if all μ_c − μ
+    have the same length, this mean is 0, because the vectors μ_c − μ sum to 0. `weights` is NC3 = ‖W/‖W‖_F −
+    Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows for which the class with
+    the nearest mean is not the class with the largest prediction. Averaged over nets. Unit: none. Source:
+    Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["within"]
@@ -110,7 +112,7 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
 
 
 def _spread_in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return NC1 = tr(Σ_W Σ_B†)/C [nets]: Σ_W is the covariance within classes, and Σ_B between them.
+    """Return NC1 = tr(Σ_W Σ_B†)/C [nets], for the covariances Σ_W within and Σ_B between classes.
 
     `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
     centred class means.

@@ -22,11 +22,11 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
     The measure is 0 at a stationary point of the problem to minimise ‖ŵ‖_p subject to margins ≥ 1.
 
     For a loss with an exponential tail, g becomes a combination of the examples with the smallest margin. At
-    a stationary point, g is a multiple of the gradient of ‖ŵ‖_p. The field `q` names the length and so the
-    exponent p. Fourier transforms are discrete and unitary. Only entries with |ŵ_i| above a twentieth of the
-    largest are compared, because stationarity does not fix ĝ_i if ŵ_i = 0. Labels are ±1, and L is the loss
-    over the rows seen. The measure has no value if g or w is 0. Averaged over targets. Unit: none. Source:
-    GLSS18b; theory/implicit-bias#optimisation-geometry.
+    a stationary point, g is a multiple of the gradient of ‖ŵ‖_p. The field `q` names the length ‖ŵ‖_p, and so
+    determines the exponent p. Fourier transforms are discrete and unitary. Only entries with |ŵ_i| above a
+    twentieth of the largest are compared, because stationarity does not fix ĝ_i if ŵ_i = 0. Labels are ±1,
+    and L is the loss over the rows seen. The measure has no value if g or w is 0. Averaged over targets.
+    Unit: none. Source: GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"

@@ -19,10 +19,10 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     The learner's field `tends_to` names the solver that computes ŵ, and the norm is the one that this solver
     minimises.
 
-    If the learner fits the examples with the least possible norm, the ratio is 1. It can be below 1 only as
-    long as the learner does not fit the examples. If ŵ is the solution nearest to the start of the learner,
-    both norms are those of the displacement from the start. If ŵ maximises the margin, w is first divided by
-    its least margin min_j y_j x_jᵀw. Then the ratio is never below 1, and has no value until all examples are
+    If the learner fits the examples with the least possible norm, the ratio is 1. A ratio below 1 means that
+    the learner does not fit the examples. If ŵ is the solution nearest to the start of the learner, both
+    norms are those of the displacement from the start. If ŵ maximises the margin, w is first divided by its
+    least margin min_j y_j x_jᵀw. Then the ratio is never below 1, and has no value until all examples are
     classified correctly. There is never a value before the first example. Averaged over targets. Unit: none.
     Source: GLSS18a, GLSS18b; theory/implicit-bias#optimisation-geometry,
     theory/implicit-bias#matrix-completion.

@@ -20,7 +20,7 @@ class Occupation(Measure, frozen=True, tag="occupation"):
     """The mean of every feature over all rows, or the sum of these means over each block of features.
 
     The number of blocks is `parts`, and all blocks have the same size. If every row has a single 1 and zeros
-    elsewhere, the mean of a feature is the share of the rows whose 1 is in this feature. The measure is a
+    elsewhere, the mean of a feature is the share of rows with the 1 in this feature. The measure is a
     property of the instances, and is the same for all learners. Source: theory/noise-of-sgd#valleys.
     """
 

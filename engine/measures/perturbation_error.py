@@ -23,13 +23,17 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
     The learner is a quadratic model. The prediction for row α is Φ_αᵀθ + (ε/2) θᵀΨ_αθ, and Φ_α is column α of
     the features Φ. For `span`, the distance is measured in the span of Φ, and for `off-span`, in the
-    orthogonal complement of the span. θ^F_t is gradient flow on the square loss of all rows for ε = 0. This
-    flow has the error r_α(t) on row α, and the limit θ^F = Φ(ΦᵀΦ)⁻¹y. The correction εθ^I is the term of
-    first order in ε. The component of θ^I in the span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F. The component of
-    θ^I orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt, where P_⊥ projects onto the orthogonal
-    complement of the span. For `features`, the measure is the relative error of Ψθ^F as a prediction of Ψθ,
-    that is, ‖Ψ(θ − θ^F)‖/‖Ψθ^F‖. Training changes the features by εΨθ. Averaged over targets. Unit: that of
-    θ, or none for `features`. Source: theory/curvature#quadratic-models.
+    orthogonal complement of the span.
+
+    θ^F_t is gradient flow on the square loss of all rows for ε = 0. It has the error r_α(t) on row α, and the
+    limit θ^F = Φ(ΦᵀΦ)⁻¹y. The correction εθ^I is the term of first order in ε. The component of θ^I in the
+    span of Φ is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F. The component of θ^I orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α
+    θ^F_t r_α(t) dt, where P_⊥ projects onto the orthogonal complement of the span.
+
+    For `features`, the measure is the relative error of Ψθ^F as a prediction of Ψθ, that is, ‖Ψ(θ −
+    θ^F)‖/‖Ψθ^F‖. If `corrected`, θ^F in the numerator is replaced by θ^F + εθ^I. Training changes the
+    features by εΨθ. Averaged over targets. Unit: that of θ, or none for `features`. Source:
+    theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "distance to θ^F on the span of Φ"

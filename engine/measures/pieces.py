@@ -79,7 +79,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
 
 class Segment(NamedTuple):
-    """A line of inputs, origin + u · direction. It passes two instances, at u = `low` and at u = `high`."""
+    """A line of inputs, origin + u · direction, through two instances at u = `low` and u = `high`."""
 
     origin: Floats
     direction: Floats
@@ -88,9 +88,9 @@ class Segment(NamedTuple):
 
 
 def _line_through_rows(rows: Floats) -> Segment:
-    """Return the line through the first two instances.
+    """Return the line through the first two of the instances [n, d].
 
-    Instances are [n, d]. If d = 1, `low` and `high` are the smallest and the largest instance.
+    If d = 1, the line passes through the smallest instance, at `low`, and the largest one, at `high`.
     """
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())

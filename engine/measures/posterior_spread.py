@@ -28,12 +28,12 @@ class OfPosterior(Measure, frozen=True):
         return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
 
     def of_posterior(self, left_open: Posterior) -> float:
-        """Compute the value of the measure for one net, from the posterior distribution of its weights."""
+        """Return the value of the measure for one net, given the posterior distribution of its weights."""
         raise NotImplementedError
 
 
 class PosteriorSpread(OfPosterior, frozen=True, tag="posterior-spread"):
-    """E‖θ_⊥‖²: posterior mean, where θ_⊥ is the component of the weights orthogonal to all rows seen.
+    """E‖θ_⊥‖²: posterior mean for the component θ_⊥ of the weights that is orthogonal to all rows seen.
 
     After P independent rows, the prediction for a unit vector orthogonal to them has the variance E‖θ_⊥‖²/(d
     − P). The measure is NaN if only one direction is orthogonal to the rows. Averaged over targets. Source:

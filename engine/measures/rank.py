@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Rank(Measure, frozen=True, tag="rank"):
     """Numerical rank of the matrix of all targets' weights: number of singular values above rounding error.
 
-    Source: WKA21 Thm 9; theory/hadamard#all-targets, theory/conventions#diagnostics.
+    Only the first replica is measured. Source: WKA21 Thm 9; theory/hadamard#all-targets,
+    theory/conventions#diagnostics.
     """
 
     label: ClassVar[str] = "rank"

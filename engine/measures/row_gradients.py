@@ -23,13 +23,13 @@ TOGETHER = 1 << 20
 class RowGradients(Measure, frozen=True, tag="row-gradients"):
     """(1/n) Σ_j ‖∇L_j‖²: the mean squared length of the gradient ∇L_j of the loss L_j of training row j.
 
-    Gradients are with respect to all parameters of a net with one output. They do not include a penalty. A
+    Gradients are with respect to all parameters of a net with one output, and do not include an L2 penalty. A
     seen row counts once for each time that training used this row. In the protocol `steps`, all training rows
     count. The measure equals ‖∇L‖² + tr C, where L is the mean loss, and C is the covariance of the gradients
-    ∇L_j. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true labels,
-    and the measure is the expectation over these labels. The theory line `junk-flow` adds up the root of this
-    expectation over the steps of a run on random labels. Averaged over nets. Unit: that of a loss over a
-    parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
+    ∇L_j. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true labels.
+    The measure is then the expectation over these labels. The theory line `junk-flow` is computed from the
+    roots of this expectation at all steps of a run on random labels. Averaged over nets. Unit: that of a loss
+    over a parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
     theory/parities-and-noise#parities.
     """
 

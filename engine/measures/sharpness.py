@@ -15,12 +15,13 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     L is the mean loss over the rows seen so far, or over all training rows in the protocol `steps`. The
     square loss in L is (ŷ − y)², without a factor ½. Gradient descent at rate η is stable if S < 2/η, with or
     without a factor ½ in L. The Hessian is with respect to all parameters of a net, and S is averaged over
-    nets. If a net has several outputs, L is the sum of their losses. An L2 penalty λ adds λ to S. The measure
-    has no value before the first example. For up to 100 parameters, S is computed from all eigenvalues of the
-    Hessian. For more parameters, the Lanczos method computes S and its unit eigenvector v, until ‖∇²L v − S
-    v‖ ≤ 10⁻³ S. The method starts near the eigenvectors of the previous evaluation point. Unit: that of a
-    loss over a squared parameter. Source: Cohen et al. 2021; theory/wide-nets#conventions-of-the-lectures,
-    theory/curvature#edge-of-stability.
+    nets. If a net has several outputs, L is the sum of their losses. An L2 penalty λ on all parameters adds λ
+    to S. The measure has no value before the first example.
+
+    For up to 100 parameters, S is computed from all eigenvalues of the Hessian. For more parameters, the
+    Lanczos method computes S and its unit eigenvector v, until ‖∇²L v − S v‖ ≤ 10⁻³ S. The method starts near
+    the eigenvectors of the previous evaluation point. Unit: that of a loss over a squared parameter. Source:
+    Cohen et al. 2021; theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability.
     """
 
     label: ClassVar[str] = "sharpness"

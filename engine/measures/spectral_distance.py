@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class SpectralDistance(OfInstances, frozen=True, tag="spectral-distance"):
     """sup_x |F(x) − F_α(x)|: Kolmogorov distance of eigenvalues of XXᵀ/d from the Marchenko–Pastur law.
 
-    F(x) is the share of the n eigenvalues that are at most x. F_α is the distribution function of the law
-    with α = n/d. Source: theory/regions-and-random-matrices#random-matrices.
+    There must be at most d rows. F(x) is the share of the n eigenvalues that are at most x. F_α is the
+    distribution function of the law with α = n/d. Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "distance from the Marchenko–Pastur law"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class SingularValues(Measure, frozen=True, tag="spectrum"):
     """Singular values of the matrix of all targets' weights, largest first.
 
-    Values that can result from rounding alone are set to 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
-    theory/conventions#diagnostics.
+    Values that can result from rounding alone are set to 0. Only the first replica is measured. Source: WKA21
+    Thm 9; theory/hadamard#all-targets, theory/conventions#diagnostics.
     """
 
     label: ClassVar[str] = "singular value"

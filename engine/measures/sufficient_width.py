@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 class SufficientWidth(Measure, frozen=True, tag="sufficient-width"):
     """256 m⁴ X⁸ C³ L/λ₀⁴ for m rows: the width above which a net provably stays in the kernel regime.
 
-    L is the square loss at the start, without ½. K is the tangent kernel of the first layer, E K is its mean
-    over random starts, and λ₀ is the least eigenvalue of E K. X is the largest length of a row, times the
-    scale factor of the first layer's inputs, and C = Σ_k a_k² over the output weights. Both X and C are 1 in
-    the NTK parametrisation, for rows of length √d and a_k = ±1/√units. Above this width, the bound Δ* on the
-    movement of a unit (`lazy-movement`) is at most λ₀/(8m X³ C). If the least eigenvalue of K is at least ¾λ₀
-    at the start, this eigenvalue then stays above λ₀/2. The proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets.
-    Unit: number of units. Source: DLL19; theory/wide-nets#kernel-regime.
+    L is the current square loss, without ½. The proof is about the value at the start. K is the tangent
+    kernel of the first layer, and λ₀ is the least eigenvalue of E K, the mean of K over random first layers.
+    X is the largest length of a row, times the scale factor of the first layer's inputs. C = Σ_k a_k² for the
+    output weights a_k. Both X and C are 1 in the NTK parametrisation, for rows of length √d and a_k =
+    ±1/√units. Above this width, the bound Δ* on the movement of a unit (`lazy-movement`) is at most λ₀/(8m X³
+    C). If the least eigenvalue of K is at least ¾λ₀ at the start, this eigenvalue then stays above λ₀/2. The
+    proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: number of units. Source: DLL19;
+    theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "sufficient width"

@@ -27,15 +27,19 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
     The labels f are scaled so that E f² = 1, and g is a random element of a group of transformations of the
     instances. The instances are the cube {±1}ⁿ, unless the group is the rotations. The supremum is over all
-    functions h with E h² = 1. For sign flips, C = max_S f̂(S)² with f̂(S) = E_x f(x) ∏_{i∈S} x_i. For
-    permutations, C is computed from all different functions f(gx). C has no value if there are more than 2048
-    such functions. For sign flips and permutations together, C = max_k W_k/(n choose k), where W_k is the sum
-    of f̂(S)² over all S of size k. On the sphere in d ≥ 3 dimensions, the group is the rotations, and the
-    labels are xᵀw* or their signs. Then C = max_k W_k/dim H_k, where W_k is E f_k² for the component f_k of f
-    in the spherical harmonics H_k of degree k. C depends on the problem alone, and is the same for every
-    learner at any time. Suppose that the group does not change the distribution of a net's start. Let ∇ŷ be
-    the gradient of the net's predictions at the start. Then E‖E_x f∇ŷ‖² ≤ C·E E_x‖∇ŷ‖², where E is the mean
-    over starts. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
+    functions h with E h² = 1.
+
+    For sign flips, C = max_S f̂(S)² with f̂(S) = E_x f(x) ∏_{i∈S} x_i. For permutations, C is computed from
+    all different functions f(gx). If there are more than 2048 different functions, C has no value. For sign
+    flips and permutations together, C = max_k W_k/(n choose k), where W_k is the sum of f̂(S)² over all S of
+    size k. On the sphere in d ≥ 3 dimensions, the group is the rotations, and the labels are xᵀw* or their
+    signs. Then C = max_k W_k/dim H_k, where W_k is E f_k² for the component f_k of f in the spherical
+    harmonics H_k of degree k.
+
+    C depends on the problem alone, and is the same for every learner at any time. Suppose that the group does
+    not change the distribution of a net's start. Let ∇ŷ be the gradient of the net's predictions at the
+    start. Then E‖E_x f∇ŷ‖² ≤ C·E E_x‖∇ŷ‖², where E is the mean over starts. Source: Abbe, Boix-Adserà 2022;
+    theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "alignment of the target"

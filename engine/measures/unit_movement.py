@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnitMovement(Measure, frozen=True, tag="unit-movement"):
-    """max_k ‖w_k − w_k(0)‖₂ over the units k of the first layer with trained weights w_k.
+    """max_k ‖w_k − w_k(0)‖₂ over the units k of the first layer, where w_k are the trained weights of unit k.
 
     In the kernel regime, the movement goes to 0 as the width grows. Averaged over nets. Unit: that of a
     weight. Source: DLL19; theory/wide-nets#kernel-regime.

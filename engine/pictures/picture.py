@@ -213,7 +213,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     at the last evaluation point is shown, unless `at` or `read` selects another.
 
     The measured values go through these steps, in this order. `at` selects values. `running` replaces each
-    value by a statistic of all evaluation points so far. `times` multiplies by a factor. `read` reduces a
+    value by a statistic of all evaluation points so far; with `burn_in`, the statistic begins at this value
+    of the run's clock, and earlier values are not shown. `times` multiplies by a factor. `read` reduces a
     dimension to one number. `relative` divides by the curve of a learner or by a theory line. Last, `summary`
     summarises the replicas, or `share` counts the share of replicas that meet a condition. The summary
     `relative-variance` is the variance divided by the squared mean, and `log-variance` is the variance of the
@@ -264,6 +265,14 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Meta(
             title="running",
             description="replaces each value by a statistic of all values up to it",
+            extra=SELDOM,
+        ),
+    ] = None
+    burn_in: Annotated[
+        Number | None,
+        Meta(
+            title="burn-in",
+            description="value of the run's clock, such as a step, at which `running` begins",
             extra=SELDOM,
         ),
     ] = None
@@ -368,6 +377,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
             raise BadField("summary", "a share is a mean over replicas; leave `summary` out")
+        if self.burn_in is not None and self.running is None:
+            raise BadField("burn_in", "only a running statistic has a burn-in; set `running`, too")
         if self.summary in SPREADS:
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:

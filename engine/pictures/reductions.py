@@ -47,6 +47,14 @@ def running(how: str, values: Floats, axis: int) -> Floats:
     return np.asarray(np.where(is_present, reduced, np.nan))
 
 
+def from_time(start: float | None, times: Floats, measured: Floats) -> Floats:
+    """Return measured values [R, S, …] with NaN at the evaluation points [S] whose time is below `start`."""
+    if start is None:
+        return measured
+    is_before = (times < start).reshape(-1, *[1] * (measured.ndim - 2))
+    return np.where(is_before, np.nan, measured)
+
+
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     """Reduce a dimension of an array to one number, such as the last value or the first position below 0.1.
 

@@ -1,4 +1,4 @@
-"""Tables that come with scikit-learn, read from its files without importing it."""
+"""Tables that come with scikit-learn, read from its files without importing scikit-learn."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUMERIC_LABELS = "diabetes_target.csv.gz"
 """File of the labels of `diabetes`. In all other tables, the last column is the class."""
 
 FIXED_NAMES = 2
-"""Words in the first line of some files before the names of the classes: numbers of rows and of features."""
+"""Number of cells before the names of the classes in a first line: the counts of rows and features."""
 
 
 class BundledTable(NamedTuple):
@@ -48,7 +48,7 @@ class BundledTable(NamedTuple):
 
 @cache
 def read_bundled(name: TableName) -> BundledTable:
-    """Return a table that comes with scikit-learn. Classes have the names that scikit-learn gives them."""
+    """Return a table that comes with scikit-learn, with scikit-learn's names of classes."""
     lines = _lines(FILES[name])
     if name == "diabetes":
         numbers = np.array(_lines(NUMERIC_LABELS), np.float64)

@@ -1,4 +1,4 @@
-"""Data that were drawn for a problem: the instances and labels on which learners are trained."""
+"""Data drawn for a problem: the instances and labels on which learners are trained."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Star = tuple["torch.Tensor", "torch.Tensor"]
 
 @dataclass(frozen=True)
 class Data:
-    """Instances and labels that were drawn for R replicas of a problem.
+    """Instances and labels drawn for R replicas of a problem.
 
     Instances are [R, n, d]. Labels are [B, n], where B = replicas × variants × targets, in this order.
     Variants are copies of a learner on the same data, such as one copy per rate.
@@ -36,19 +36,20 @@ class Data:
         w_star: the weights w* of m targets, if every label is xᵀw*; otherwise None. Only r entries of each w*
             can differ from 0. `w_star` is a pair of tensors [R, m, r]: the indices and the values of these
             entries.
-        teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. The indices refer
-            to entries of the instances as drawn, before any change of coordinates.
-        second_moment: Σ [d, d] as declared by the matrix, or σ² if Σ = σ²I.
+        teacher: like `w_star`, but also set if labels are signs made from xᵀw*, or contain noise. The indices
+            refer to entries of the instances as drawn, before any change of coordinates.
+        second_moment: Σ [d, d] as declared by the matrix family, or σ² if Σ = σ²I. None if Σ is unknown.
         true_labels: labels [B, n] before corruption, or None if no label is corrupted.
         values: range of the labels.
         one_hot: whether targets are classes: each instance has a label above 0 for its own class, and 0 for
             all other classes.
         tuples: for each instance, the indices of its r factor rows, [R, n, r], if instances are outer
-            products.
-        span: ends of the interval from which instances are drawn, if each instance is a single number.
-        clusters: cluster [R, n] of every row, if there are clusters.
-        memo: cache of expensive results that depend only on the data, so that other sweep points with the
-            same data can reuse them. The code that computes a result chooses the key.
+            products of rows with random signs. Otherwise None.
+        span: ends of an interval that contains all instances, if instances are random single numbers. None
+            without such an interval.
+        clusters: cluster [R, n] of every row, or its class if classes have no clusters. None without classes.
+        memo: cache of expensive results that depend only on the data, for other sweep points with the same
+            data. The code that computes a result chooses the key.
     """
 
     instances: Instances
@@ -68,17 +69,17 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Average values [S, B] of S evaluation points over targets, and return them as [S, R, V].
+        """Return the means over targets, [S, R, V], of values [S, B] at S evaluation points.
 
-        R counts replicas and V variants. Values may also be one per net instead of one per target; the
-        average is then over the nets of a variant.
+        R is the number of replicas, and V the number of variants. If there is one value for each net, instead
+        of one for each target, the means are over the nets of a variant.
         """
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
         """Return the data with `count` copies of every variant.
 
-        In each replica, the sequence of all variants is repeated `count` times.
+        In each replica, all variants come once in their order, then again, `count` times in total.
         """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
@@ -97,15 +98,15 @@ class Data:
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the differences w − w* for weights w […, B, d], where the labels are xᵀw*."""
+        """Return w − w* for weights w […, B, d]. Every label must be xᵀw*."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._errors_from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the differences w − w* for weights w [B, d], where the labels are made from xᵀw*.
+        """Return w − w* for weights w [B, d]. Every label must be made from xᵀw*.
 
-        w is given in the coordinates of the instances as drawn. Unlike for `from_w_star`, labels may be signs
-        of xᵀw*, or contain noise.
+        Unlike for `from_w_star`, labels may be signs, or contain noise. The coordinates of w are those of the
+        instances as drawn.
         """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._errors_from(self.teacher, weights)
@@ -166,7 +167,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _sylvester_rows_and_labels(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return the instances as an operator, and the target's labels before `given` converts them."""
+    """Return the instances as an operator, and the target's labels [R, m, n] before `given` converts them."""
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:

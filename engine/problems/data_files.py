@@ -1,4 +1,4 @@
-"""Files of a user that hold instances or labels: their versions, settings and reports."""
+"""A user's files of instances or labels: their versions, settings and reports."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DataReport(NamedTuple):
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
         """Return a report on the labels alone, made from this report on features and labels.
 
-        `targets` is the number of targets that the label column becomes.
+        `targets` is the number of targets made from the label column.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -171,7 +171,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Settings for reading a table. A setting that is None is detected from the file's content."""
+    """Settings for reading a table. For a setting that is None, the reader of the file chooses."""
 
     header: bool | None = None
     index: bool | int | str | None = None
@@ -190,9 +190,10 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Make the paths in the fields of a matrix or target absolute, while it is constructed.
+    """Make the paths in the fields of a matrix or target absolute. Only for calls in `__post_init__`.
 
-    A ~ at the beginning is the user's home folder. All other relative paths start from the working folder.
+    A ~ at the beginning of a path means the user's home folder. All other relative paths start from the
+    working folder. Raises: BadField.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:
@@ -208,17 +209,18 @@ def make_absolute(part: Part) -> None:
 
 
 def beside(folder: Path, path: str) -> str:
-    """Convert a path relative to `folder` to a path relative to the working folder.
+    """Return a relative path with `folder` before it.
 
-    Absolute paths, and paths that begin with ~, are returned unchanged.
+    Absolute paths, and paths that begin with ~, stay unchanged.
     """
     return path if path.startswith("~") else str(folder / path)
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the current version of a nonempty regular file.
+    """Return the current version of a file.
 
-    `holding` describes the expected content in error messages. Raises: BadInput at the field `where`.
+    `holding` describes the expected content in error messages. Raises: BadInput at the field `where` if the
+    file is missing, empty or not a regular file.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

@@ -44,14 +44,15 @@ class EncodedTable(NamedTuple):
 
 
 def read_encoded(request: Request, where: str) -> Table | EncodedTable:
-    """Return the table in a file. Words, dates and missing cells are encoded.
+    """Return the table in a file, with words, dates and missing cells encoded as numbers.
 
-    Rows without a label are left out. The request must name the column of labels.
+    If a table needs encoding, its rows without a label are left out. The request must name the column of
+    labels.
 
     Args:
         where: path of the table's section in messages, such as problem.matrix.
 
-    Raises: BadInput, at the faulty field, for a file that cannot be read as a table, or a missing skrub.
+    Raises: BadInput at the faulty field, if the file cannot be read as a table, or if skrub is missing.
     """
     try:
         return read(request, where)
@@ -64,7 +65,7 @@ def read_encoded(request: Request, where: str) -> Table | EncodedTable:
 
 @lru_cache(maxsize=2)
 def _encoded_version(version: Version, request: Request, where: str) -> EncodedTable | None:
-    """Return the table in a version of a file, or None for file formats that hold only numbers."""
+    """Return the table in this version of a file, or None if its format can only hold numbers."""
     if (mixed := read_frame(request, where)) is None:
         return None
     has_label = mixed.labels.notna()

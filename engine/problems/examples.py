@@ -1,4 +1,4 @@
-"""Drawn instances and labels as numpy arrays. A small part of the instances can be drawn separately."""
+"""Drawn instances and labels as numpy arrays, and excerpts: small parts of the instances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Instances [R, n, d] that were drawn, with labels [R, m, n] for m targets."""
+    """Drawn instances [R, n, d], with labels [R, m, n] for m targets."""
 
     instances: Numbers
     labels: Numbers
@@ -59,8 +59,8 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
     """Convert a target's labels [R, m, n] to the labels that learners see, [R, m, n].
 
-    The problem may replace them by their signs, or by random signs whose probabilities they determine. It may
-    then add noise.
+    As the problem says, a label y stays y, becomes its sign (+1 for y = 0), or becomes a random sign. The
+    random sign is +1 with probability 1/(1 + e^(−y)). Label noise comes last.
     """
     _, targets, n = labels.shape
     if problem.labels == "sign":
@@ -83,7 +83,7 @@ MOST_ROTATED = 1 << 18
 
 
 def can_excerpt(matrix: Matrix) -> bool:
-    """Return whether a small part of the instances can be drawn with little time and memory.
+    """Return whether `excerpt` needs little time and memory for this matrix family.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -93,10 +93,10 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return the entries of one replica's instances in the given rows and features, as a matrix.
+    """Return a small part of the instances of one replica: the given rows and features, as a matrix.
 
-    `seed` is the seed of the replica. `can_excerpt` must hold for the matrix family. Raises: BadInput for a
-    file that cannot be used.
+    `seed` is the seed of the replica. `can_excerpt(matrix)` must be true. Raises: BadInput for a file that
+    cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _drawn_arrangement(matrix, seed)
@@ -148,10 +148,10 @@ class DrawnLabels:
         self.replicas, self.m, self.n = values.shape
 
     def rank_bound(self, rank: Floats) -> Floats:
-        """Return the least mean square error of predictions of matrix rank r, for every r in `rank`.
+        """Return the least mean square error of predictions [m, n] with rank r, for every r in `rank`.
 
-        It is (1/nm) Σ_{i>r} s_i(Y)², averaged over replicas, where s_i(Y) are the singular values of the
-        labels Y.
+        This error is (1/nm) Σ_{i>r} s_i(Y)², averaged over replicas. s_i(Y) are the singular values of the
+        labels Y [m, n].
         """
         bound: Floats = self._rank_bounds[np.minimum(rank, len(self._rank_bounds) - 1).astype(int)]
         return bound
@@ -171,9 +171,9 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
     A matrix with more rows than columns is first transposed. If the rows are then orthogonal, s_i² are their
     squared lengths. For example, the rows are orthogonal if the targets are the features of a Hadamard
-    matrix, with or without their negatives. For other integer matrices, s_i² are the eigenvalues of the
-    matrix of inner products, which takes half the time of an SVD. Inner products are exact in float64, and
-    also in float32 if no sum exceeds EXACT.
+    matrix, with or without their negatives. For other matrices of integers, s_i² are computed as eigenvalues
+    of the matrix of inner products, which takes half the time of an SVD. Inner products of integers are exact
+    in float64, and also in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
@@ -189,7 +189,7 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """Return the squared lengths ‖y_i‖² of the rows of a matrix Y [m, n]; None unless they are orthogonal.
+    """Return the squared lengths ‖y_i‖² of the rows of Y [m, n], or None if rows are not orthogonal.
 
     The test checks YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. If Y has integer entries, all numbers
     are exact, and the test errs with probability at most 2⁻⁸⁰.

@@ -37,7 +37,7 @@ class FirstRows(NamedTuple):
     """Columns that hold words."""
 
     aside: frozenset[int] = frozenset()
-    """Columns that are not features: those that only count or name the rows, and empty columns."""
+    """Columns that are not features: columns that only count or name the rows, and empty columns."""
 
     empty: frozenset[int] = frozenset()
 
@@ -49,7 +49,7 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns. Empty if `question` is set: it is then unclear what the columns are."""
+        """Positions of all columns. Empty if `question` is set, because the columns are then unknown."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
@@ -59,7 +59,7 @@ class FirstRows(NamedTuple):
     def position(self, column: int | str) -> int | None:
         """Return the position of a column, given by name or position; None if there is no such column.
 
-        A text of digits is a position, unless it is a name.
+        Digits are a position, unless a column has them as its name.
         """
         if isinstance(column, str):
             if column in self.names and self.question is None:
@@ -116,7 +116,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
 
 
 def _rows_in_words(content: Content) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of a file that is not a text file; none if they cannot be read."""
+    """Return the numbers in the first rows as text, with empty cells for words. Empty if reading fails."""
     columns = [column for column in range(content.width) if column not in content.words]
     try:
         numbers = content.read(columns, None).numbers[:ROWS]

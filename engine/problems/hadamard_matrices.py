@@ -58,7 +58,7 @@ def reached(d: int) -> bool:
 def nearest(d: int) -> tuple[int | None, int]:
     """Return the nearest orders below and above d that `hadamard` can construct.
 
-    The first is None if there is no such order below d.
+    The order below d is None if no such order exists.
     """
     below = next((order for order in range(d - 1, 0, -1) if reached(order)), None)
     return below, next(order for order in range(max(d, 0) + 1, 2 * max(d, 1) + 1) if reached(order))
@@ -155,7 +155,7 @@ def _quadratic_character(p: int, k: int) -> Signs:
 def _powers_of_a_generator(p: int, k: int) -> list[int]:
     """Return the powers 1, x, …, x^(q−2) modulo a monic polynomial of degree k, as element numbers.
 
-    It is the first polynomial for which all these powers differ, so x generates the multiplicative group.
+    The polynomial is the first for which all these powers differ. So x generates the multiplicative group.
     """
     q = p**k
     for low in product(range(p), repeat=k):  # x^k = Σ low[i] x^i
@@ -192,8 +192,9 @@ class Sylvester(Instances):
 
     `order` [R, n] holds the indices of the rows h_k, and `signs` [R, n] the signs s_k. If `shifted`,
     instances are ½(s_k h_k + 1), with entries 0 and 1. One Walsh–Hadamard transform computes the inner
-    products of a vector with all instances. `balanced` means that every row of the matrix occurs equally
-    often. Then XᵀX/n = I. So for every vector e, the mean of (xᵀe)² over the instances is ‖e‖² (Parseval).
+    products of a vector with all instances. `balanced` means that all rows of the matrix occur equally often.
+    Without `shifted`, XᵀX/n is then I. So for every vector e, the mean of (xᵀe)² over the instances is ‖e‖²
+    (Parseval).
     """
 
     def __init__(
@@ -268,7 +269,7 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _signed_values(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Select each instance's value from values [R, m, d] of all rows, times its sign: [R, m, n]."""
+        """Return each instance's value times its sign, [R, m, n], from values [R, m, d] of all rows."""
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
@@ -295,7 +296,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows with the given indices, […, d], each multiplied by its number in `times` […].
+        """Return the rows […, d] with the indices `numbers` […], each times its factor in `times` […].
 
         The matrix is symmetric, so the rows are also columns.
         """

@@ -1,6 +1,6 @@
-"""Instances as operators. They compute rows on demand, and products of all rows with many vectors.
+"""Instances as operators, which compute rows on demand, and multiply all rows by many vectors.
 
-The module also has orthogonal instances rotated to the coordinate axes, and random elements of groups of
+The module also contains orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
 """
 
@@ -51,7 +51,7 @@ class Instances:
 
     @property
     def repeats(self) -> Repeats | None:
-        """The different instances, if there are far fewer of them than n and this is known; else None."""
+        """The different instances and where they occur, if they are known to be few; otherwise None."""
         return None
 
     @property
@@ -60,7 +60,7 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return the instances at the positions of a slice, the same for every replica."""
+        """Return the instances at the positions of a slice, the same positions in every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -77,7 +77,7 @@ class Instances:
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Return inner products [B, h, n] of weights [B, h, d] with the instances of their replica.
 
-        h counts weight vectors of a batch member, such as those of hidden units.
+        h is the number of weight vectors of a batch member, such as one for each hidden unit.
         """
         raise NotImplementedError
 
@@ -86,7 +86,7 @@ class Instances:
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return the result of `products`, [S, B, n], for S sets of weights [S, B, d] at once."""
+        """Return the results of `products` for S sets of weights [S, B, d] together, [S, B, n]."""
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
@@ -105,27 +105,26 @@ class Instances:
 
     @property
     def has_moment(self) -> bool:
-        """Whether XᵀX/n is stored, so that `mean_square` is cheaper for several errors at once."""
+        """Whether `mean_square` uses the matrix XᵀX/n, so that calls with many errors are cheaper."""
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
         """Return the mean of (xᵀe)² over the instances x, for errors e […, B, d] of weights.
 
-        It is eᵀ(XᵀX/n)e, computed in float64. Return None if it is cheaper to compute the mean from
+        The mean is eᵀ(XᵀX/n)e, computed in float64. Return None if it is cheaper to compute the mean from
         predictions.
         """
         return None
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64, if `has_moment` is true."""
+        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64. `has_moment` must be true."""
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] to the coordinates in which the instances are stored.
+        """Convert weights [B, …, d] from the coordinates that learners see to those of the stored instances.
 
-        The given weights are in the coordinates that learners see. If the matrix option `rotate` is set,
-        these are the rotated coordinates. `ScaledIdentity`, for example, stores instances in other
-        coordinates.
+        If the matrix option `rotate` is set, learners see the rotated coordinates. `ScaledIdentity`, for
+        example, stores instances in other coordinates.
         """
         return weights
 
@@ -135,7 +134,7 @@ class Instances:
 
 
 class Repeats(NamedTuple):
-    """The different instances, and where each of them is repeated."""
+    """All different instances, and the positions at which each of them occurs."""
 
     instances: Instances
     """All 2^d vectors of ±1, the same for every replica."""
@@ -143,7 +142,7 @@ class Repeats(NamedTuple):
     """Index in `instances` of each of the n instances, [R, n]."""
 
     def spread(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, n] of all instances, given those of the different instances, [B, 2^d]."""
+        """Convert predictions [B, 2^d] of the different instances to predictions [B, n] of all instances."""
         members = len(predictions) // len(self.numbers)
         return predictions.gather(1, self.numbers.repeat_interleave(members, 0))
 
@@ -200,7 +199,7 @@ class DenseInstances(Instances):
 
     @cached_property
     def _columns(self) -> torch.Tensor:
-        """Xᵀ of the only replica, [d, n]. Cached, as creating a view takes as long as a small product."""
+        """Xᵀ of the only replica, [d, n]. Cached, because creating a view is as slow as a small product."""
         return self._rows[0].T
 
     @property
@@ -226,7 +225,7 @@ class DenseInstances(Instances):
     def _second_moment(self) -> torch.Tensor:
         """Second moment XᵀX/n of the instances, [R, d, d].
 
-        It is in float64, because products with it lose digits if columns have large means.
+        The matrix is in float64, because its products lose digits if columns have large means.
         """
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces_along(self._rows, 1):
@@ -234,10 +233,7 @@ class DenseInstances(Instances):
         return total / self.n
 
     def _pieces_along(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a tensor along the dimension of the n instances.
-
-        The instances of a piece take about PIECE bytes.
-        """
+        """Split a tensor along the dimension of the n instances, into pieces of about PIECE bytes of rows."""
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _grouped_by_replica(self, several: torch.Tensor) -> torch.Tensor:
@@ -252,12 +248,12 @@ class DenseInstances(Instances):
 
 
 class ScaledIdentity(Instances):
-    """n = d orthogonal instances of length √d, rotated to √d e_1 … √d e_n.
+    """d orthogonal instances of length √d, rotated to √d e_1 … √d e_d, or a slice of these instances.
 
-    For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner whose start is rotated, too,
-    makes the same predictions as on X. The weights of a linear neuron are its predictions, divided by √d. In
-    a net, column i of the first layer's weights is the output of this layer for instance i, divided by √d. In
-    these weights, the gradient of the loss on instance i is 0 outside column i. Source:
+    For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner makes the same predictions as
+    on X if the start is also rotated. The weights of a linear neuron are the neuron's predictions, divided by
+    √d. In a net, column i of the first layer's weights is the output of this layer for instance i, divided by
+    √d. For these weights, the gradient of the loss on instance i is 0 outside column i. Source:
     theory/symmetry#rotation-invariance.
     """
 
@@ -350,9 +346,9 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
     """Return a random element g [d, d] of a group of orthogonal maps x → g x.
 
     If the group consists of rotations, g is the Kronecker product of Haar-random rotations, one for each size
-    in `group.factors`. The first of them has the given determinant. A permutation is a random cycle through
-    all coordinates. Sign flips change half of the coordinates. A few such elements generate the group, or a
-    dense subgroup of the rotations.
+    in `group.factors`. The first of these rotations has the given determinant. A permutation is a random
+    cycle through all coordinates. Sign flips change half of the coordinates. A few such elements generate the
+    group, or a dense subgroup of the rotations.
     """
     if group.factors is not None:
         sizes = group.factors or (d,)
@@ -376,8 +372,8 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
 def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a Haar-random orthogonal matrix [d, d], made from a matrix of independent N(0, 1) numbers.
 
-    It is the Q of the QR decomposition, with columns signed so that R has a positive diagonal. Source:
-    Mezzadri 2007.
+    The result is the factor Q of the QR decomposition in which R has a positive diagonal. Source: Mezzadri
+    2007.
     """
     with one_thread(len(gaussian)):
         q, r = np.linalg.qr(gaussian)

@@ -47,14 +47,14 @@ class Treatment(NamedTuple):
 class MixedColumns:
     """Columns of words, dates and numbers, encoded anew for each set of training rows.
 
-    skrub encodes words and dates. Columns of numbers are used as they are. They are not passed to skrub,
-    which would only take time.
+    skrub encodes words and dates. Columns of numbers stay as they are, and skrub does not get them, to save
+    time.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        """Determine the kinds of the columns of a pandas frame by all its rows.
+        """Determine the kind of each column of a pandas frame from all rows.
 
-        Raises: ImportError if a column needs skrub, which is not installed.
+        Raises: ImportError if a column needs skrub and skrub is not installed.
         """
         from pandas.api import types
 
@@ -86,7 +86,7 @@ class MixedColumns:
             for name in frame.columns
             for output in of_column.get(name, [])
         )
-        """Names of the features. The year of `sold` is not called `sold_year` if a column of numbers is."""
+        """Names of the features. The year of `sold` is `sold_year of sold` if `sold_year` holds numbers."""
 
         places: dict[str, list[int]] = {}
         for name in frame.columns:
@@ -136,10 +136,10 @@ class MixedColumns:
             yield Treatment(name, treatment, outputs, missing)
 
     def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features [n, d] of training rows and of test rows; training rows determine the encoding.
+        """Return the features [n, d] of the training rows and of the test rows.
 
-        Features of words that occur in no training row are 0. Missing numbers become the median of the
-        training rows.
+        Training rows alone determine the encoding. The feature of a word that occurs in no training row is 0.
+        Missing numbers become the median of the training rows.
         """
         sides = tuple(np.full((len(rows), len(self.names)), np.nan) for rows in (train, tested))
         for side, rows in zip(sides, (train, tested), strict=True):
@@ -189,7 +189,7 @@ def _new_vectorizer(threshold: int = WORDS) -> Any:
 
 
 def in_groups(treatments: Iterable[Treatment]) -> Iterator[str]:
-    """Yield a sentence on the treatment of each column; more than MOST_ALIKE equal treatments share one."""
+    """Yield a phrase for each column, or one phrase for more than MOST_ALIKE columns treated alike."""
     groups: dict[str, list[Treatment]] = {}
     for treatment in treatments:
         groups.setdefault(treatment.description, []).append(treatment)

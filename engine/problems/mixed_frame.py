@@ -37,9 +37,9 @@ class MixedFrame(NamedTuple):
 
 
 def read_frame(request: Request, where: str) -> MixedFrame | None:
-    """Return the columns of a file, or None for file formats that hold only numbers.
+    """Return the columns of a file, or None if its format can only hold numbers.
 
-    Settings mean the same as for a table of numbers. The request must name the column of labels.
+    Settings have the same meaning as for a table of numbers. The request must name the column of labels.
 
     Args:
         where: path of the table's section in messages, such as data.
@@ -66,7 +66,7 @@ def read_frame(request: Request, where: str) -> MixedFrame | None:
 
 
 def _frame_with_names(content: Content, layout: ColumnLayout, read: Callable[[], pd.DataFrame]) -> MixedFrame:
-    """Name the columns of features and labels; a repeated or missing name becomes a position."""
+    """Read a table, and name its columns. A column without a unique name is named by its position."""
     assert layout.label is not None, "a diagnosis names the column of labels"
     frame = read()
     headings = content.names or ("",) * content.width
@@ -80,9 +80,9 @@ def _frame_with_names(content: Content, layout: ColumnLayout, read: Callable[[],
 
 
 def _check_cells(features: pd.DataFrame, labels: pd.Series[Any], label: str) -> None:
-    """Refuse labels that are dates or all missing, infinite numbers, and cells that hold lists.
+    """Check that labels are not all missing, and not dates, and that all cells have usable values.
 
-    Raises: BadField, which names the column.
+    Infinite numbers and lists are not usable. Raises: BadField, which names the column.
     """
     from pandas.api import types
 

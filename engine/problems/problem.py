@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from engine.problems.targets import TargetStructure
 
 VECTORS = 5
-"""Numbers in memory per row of Sylvester's matrix while instances and labels are drawn.
+"""Count of numbers in memory per row of Sylvester's matrix while instances and labels are drawn.
 
-They are for the order, the signs and the feature that is the label.
+The numbers are for the order, the signs and the feature that is the label.
 """
 
 ROTATED = 3
@@ -57,15 +57,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def one_hot(self) -> bool:
-        """Whether each instance has a label above 0 for one target, its class, and 0 for all others."""
+        """Whether labels are above 0 for the target of the instance's class, and 0 for all other targets."""
         return self.noise == 0 and self.labels == "soft" and self.target_structure.one_hot
 
     @property
     def labels_flip(self) -> bool:
         """Whether the label of −x has the same distribution as the negative of the label of x.
 
-        Signs of labels that may be 0 have no such symmetry, because the sign of 0 counts as +1 at x and at
-        −x.
+        If labels may be 0, their signs do not have this symmetry, because the sign of 0 counts as +1.
         """
         structure = self.target_structure
         odd = self.matrix.structure().features_are_odd and structure.is_odd
@@ -73,7 +72,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether the labels, before noise, are independent fair coins ±1, for any instances."""
+        """Whether labels before noise are fair coins ±1, independent of each other and of the instances."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
@@ -91,8 +90,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             itemsize: bytes per number.
-            as_matrix: whether a learner needs instances as a stored matrix, even if an operator could replace
-            it.
+            as_matrix: whether a learner needs instances as a stored matrix, and not only as an operator.
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + itemsize)

@@ -27,7 +27,7 @@ def standardise(features: Floats, training: int) -> None:
 def moments(train: Floats) -> tuple[Floats, Floats]:
     """Return the mean of each column, and the inverse of its standard deviation.
 
-    For a constant column, the second number is 0.
+    For a constant column, the inverse is replaced by 0.
     """
     mean, deviation = train.mean(0), train.std(0)
     is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))

@@ -77,9 +77,9 @@ class RowLabels(NamedTuple):
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Return the labels in a column of a table, which holds numbers or words.
+    """Return the labels in a column of numbers or words, or in several columns of numbers.
 
-    Raises: BadField for words that are not classes.
+    Raises: BadField for words that cannot be names of classes.
     """
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
@@ -100,7 +100,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
 
 
 def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
-    """Return the classes in a column [n, 1] of few different integers, or None for other labels."""
+    """Return the classes that a column of at most MOST_CLASSES different integers defines, or None."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
     classes = _classes_by_name(column.ravel())
@@ -134,9 +134,9 @@ def layout_of(
 
     Args:
         label: the column of labels that the preset names, or None.
-        is_target: whether the table holds only labels. If it has a single column, the labels may be words.
+        is_target: whether the table holds only labels. Labels that are words must be in a single column.
 
-    Raises: BadField. If the file is ambiguous, the error names the setting that decides.
+    Raises: BadField. If the file is ambiguous, the error names the setting that resolves the ambiguity.
     """
     if content.has_labels and label is not None:
         raise BadField(
@@ -168,7 +168,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns but label, index and empty ones as features, and the columns left out."""
+    """Return the features, and the columns left out: the index and empty columns. The label is neither."""
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
         left_out.append(
@@ -201,7 +201,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return how messages name a column: by its name, or by its position if it has none."""
+    """Return a column's name for messages, or its position if it has no name."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -316,11 +316,11 @@ class Table(NamedTuple):
         return n, d
 
     def features(self, order: NDArray[np.int64], training: int) -> NDArray[np.float64]:
-        """Return the features [n, d] of the rows `order` [n]. They do not depend on `training`."""
+        """Return the features [n, d] of the rows `order` [n]. `training` has no effect."""
         return self.numbers[order]
 
     def feature_names(self) -> tuple[str, ...]:
-        """Return the features' names; a feature without a name has its position, as in "column 3"."""
+        """Return the names of the features. A feature without a name is named by its position."""
         headings = {place: self.headings[place] for place in self.layout.features} if self.headings else {}
         return tuple(headings.get(place) or f"column {place}" for place in self.layout.features)
 
@@ -334,16 +334,15 @@ _reports: dict[Key, DataReport] = {}
 def read(request: Request, where: str) -> Table:
     """Return the table that a preset requests.
 
-    The beginning of the file determines how it is read. A file without a table, or with a table that does not
-    fit into memory, is refused before the numbers are read.
+    The beginning of the file determines how the file is read. It may also show that the file holds no table,
+    or that the table does not fit into memory. The file is then refused before its numbers are read.
 
     Args:
-        where: path of the matrix or the target in the preset, for messages.
+        where: section of the matrix or the target in the preset, for messages.
 
-    Raises: BadInput, at the faulty field, for a file that is missing, not a regular file, unreadable, empty,
-    too large or without a table of finite numbers, and for an ambiguous file. The error is a MixedTable if
-    cells are missing. It is also a MixedTable if the file has a column of labels, and a feature column holds
-    words or dates.
+    Raises: BadInput at the faulty field, if the file is missing, unreadable, empty, too large or ambiguous,
+    or has no table of finite numbers. The error is a MixedTable if cells are missing, or if the file has a
+    column of labels, and a feature column holds words or dates.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:
@@ -380,7 +379,7 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or the error that says why the file holds no usable table.
+    """Return the table, or an error with the reason why the file holds no usable table.
 
     Raises: BadInput for faults that may be temporary, such as a lack of memory.
     """
@@ -459,7 +458,7 @@ def _data_report(
 
 @contextmanager
 def reading_faults(file_format: Format) -> Iterator[None]:
-    """Convert errors of a format's reader to NotATable."""
+    """Inside the block, convert errors that the libraries of a file format raise to NotATable."""
     try:
         yield
     except (NotATable, BadField):
@@ -487,7 +486,10 @@ def check_size(content: Content) -> None:
 
 
 def _first_sentence(error: Exception) -> str:
-    """Return the first sentence of a library's error message, without its advice to programmers."""
+    """Return the first sentence of a library's error message, or "" if the message is about pickle.
+
+    The rest, and messages about pickle, are advice to programmers.
+    """
     if "pickle" in str(error):
         return ""
     return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

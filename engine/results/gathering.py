@@ -162,9 +162,9 @@ class Replicas:
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the N x positions and the values [R, N] of `replicas` (None for all), or [1, N].
+        """Return the N x positions, and the values [R, N] of `replicas` (None for all).
 
-        The values are [1, N] if all replicas have the same values.
+        The shape of the values is [1, N] if all replicas share them.
         """
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
@@ -419,9 +419,9 @@ WHY = "these runs would change no picture"
 def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the learners whose runs at sweep point `number` would change no picture.
 
-    Learners stop early only along a sweep axis with the field `until`. If a picture has a reading over this
-    axis, it shows the first value of the axis at which a measure passes a threshold. A learner stops when
-    these first values and their standard errors are known.
+    Learners stop early only along a sweep axis with the field `until`, and only if a picture has a `read`
+    over this axis. Every such picture must show the first value of the axis at which a measure passes a
+    threshold. A learner stops when these first values and their standard errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]

@@ -32,10 +32,11 @@ def headline(
     picture has no values.
 
     Args:
-        results: results of the sweep. If they are given, no claim is judged, and a sweep axis changes no run,
-            the headline says so. If they are given, and the picture of `view` has no scaling law, the
-            headline may state the law of another picture. The x-axis of the other picture must be a sweep
-            axis, and the picture of `view` must have one curve per value of this axis.
+        results: results of the sweep, which the headline uses in two cases. The first case is a sweep axis
+            that changes no run. Unless a claim about the picture is judged, the headline then only states
+            this fact. The second case is a picture without a claim and without a scaling law. Suppose that
+            this picture has one curve per value of a sweep axis, and that another picture has this axis as
+            x. The headline then states the scaling law of the other picture, if there is such a law.
     """
     outcome = headline_of(view, experiment, outcomes)
     is_judged = outcome is not None and outcome.holds is not None
@@ -71,8 +72,9 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and the greatest final value of the curves, and the bound there.
+    """Return a sentence with the least and the greatest final value of the curves.
 
+    If lower bounds apply to the curve with the least value, the sentence also states the highest of them.
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.
     """

@@ -97,8 +97,8 @@ class Samples(NamedTuple):
     def held(self) -> Floats:
         """Return the values of the measure, held constant from the first record that meets `until`.
 
-        `until` is the condition at which the picture stops to read a replica. If a replica never meets it,
-        all values of this replica are NaN.
+        The picture stops reading a replica when the replica meets the condition `until`. If a replica never
+        meets this condition, all values of the replica are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)
@@ -406,7 +406,8 @@ class PictureSteps:
         y = samples.values if self.until is None else samples.held()
         # The order matters: (running mean of loss) × k differs from the running mean of loss × k.
         if picture.running is not None:
-            y = reductions.running(picture.running, y, 1)
+            times = next(iter(samples.clocks.values()))
+            y = reductions.running(picture.running, reductions.from_time(picture.burn_in, times, y), 1)
         if picture.times is not None:
             y = y * self._evaluated(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}

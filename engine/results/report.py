@@ -61,11 +61,11 @@ def encode(
 ) -> bytes:
     """Return the results of a sweep as one line of JSON.
 
-    The JSON contains the experiment as given and with all defaults filled in, the data files, the runs, the
-    pictures and the outcomes of the claims. If the experiment has no pictures, the JSON has one picture for
-    each measured number, against the clock. At each sweep point, `skipped` lists the learners that were not
-    run there because the results at other points already determine what the pictures show. Numbers that are
-    not finite become null.
+    The JSON contains the experiment twice: as given, and with all defaults filled in. It also contains the
+    data files, the runs, the pictures and the outcomes of the claims. If the experiment has no pictures, the
+    JSON has one picture for each measured number, against the clock. At each sweep point, `skipped` lists the
+    learners that were not run there. The results of these learners at other points already determine what the
+    pictures show. Numbers that are not finite become null.
 
     Args:
         document: experiment as the user gave it.

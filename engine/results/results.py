@@ -51,17 +51,16 @@ class Results:
     def share(self) -> float:
         """Finished share of the sweep, 0 to 1.
 
-        Sweep points that are left out count as finished, and the finished share of a running sweep point
-        counts, too.
+        Sweep points that are left out count as finished. A running sweep point counts by its finished share.
         """
         points, remaining = self.points_done
         return 1 - remaining / len(self.sweep.points) if points else 0.0
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and number of sweep points to compute.
+        """Number of finished sweep points, and number of sweep points that remain to be computed.
 
-        A running sweep point counts in part in both numbers.
+        A running sweep point adds its finished share to the first number, and the rest to the second.
         """
         number = max(self.traces, default=None)
         if number is None:

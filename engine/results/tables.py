@@ -78,9 +78,9 @@ def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
 def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
     """Return the table of a run, from the views of its loss and of its 0/1 error.
 
-    The text columns of a row are the word `learner` or the direction of a theory line, and the name of the
-    curve or theory line. The number columns are x, the loss, the standard error of the loss, and the 0/1
-    error. For theory lines, the last two cells are empty. They are also empty for curves without such values.
+    The columns are series, name, x, loss, stderr (standard error of the loss) and error (0/1 error). The
+    series of a curve is `learner`, and that of a theory line is its direction, such as `lower`. In the rows
+    of theory lines, and of curves without such values, the columns stderr and error are empty.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
@@ -95,9 +95,9 @@ def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
 def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
     """Return the table of all curves, theory lines and heat maps of the given views.
 
-    A row has the name of the picture, the series, the name of the curve or theory line, x, y, the value, and
-    the standard error of the value. The series is `learner`, `reference` or the direction of a theory line.
-    Only heat maps have a y, so this cell is empty for curves and theory lines.
+    The text columns are the picture, the series, and the name of the curve or theory line. The number columns
+    are x, y, the value, and the standard error of the value. The series is `learner`, `reference` or the
+    direction of a theory line. Only heat maps have a y, so this cell is empty for curves and theory lines.
 
     Args:
         captions: one caption for each view.

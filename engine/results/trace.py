@@ -112,7 +112,7 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Phrase that says how replicas ended early, such as "diverged"; texts put their number before it."""
+        """Phrase that says how replicas ended early, such as "diverged". A count may precede it."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
@@ -519,8 +519,8 @@ class Trace:
     def reached(self) -> int:
         """Index of the last record to show, or −1 if no curve has a record.
 
-        Only curves that have begun count, so that the slow start of one learner does not hide the curves of
-        the others. Of these, it is the last record that all unfinished curves have, as in `frontier`.
+        The index is the `frontier` of the curves that have at least one record. So the slow start of one
+        learner does not hide the curves of other learners.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1

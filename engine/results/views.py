@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -85,45 +85,51 @@ def view(picture: Picture, results: Results) -> View:
         elif key in collected.curves and key[0] != picture.relative:
             reduction = _Reduction(picture, results, steps, collected, key)
             shown.curves.append(reduction.view(number, best))
+    shown.lines.extend(_line_views(picture, results, steps, collected, shown.absences))
+    return shown
+
+
+def _line_views(
+    picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, absences: Absences
+) -> Iterator[LineView]:
+    """Yield the theory lines of a picture of curves, and record in `absences` why others are not drawn."""
+    sweep = results.sweep
     for (named, curve, apart), pieces in collected.lines.items():
-        x, values = steps.curve([(point, samples) for point, samples, _ in pieces])
+        x, by_replica = steps.curve([(point, samples) for point, samples, _ in pieces])
         order = np.argsort(x, kind="stable")  # x decreases during a run if it is a loss
-        x, values = x[order], values[:, order]
+        x, by_replica = x[order], by_replica[:, order]
         if picture.relative is not None:
             divisor = Replicas(steps, collected.divisor_of(picture, (curve, apart)))
             if why := _reason_for_no_meaning(pieces[0][2], divisor):
-                shown.absences.lines[pieces[0][2].kind] = why
+                absences.lines[pieces[0][2].kind] = why
                 continue
-            values = _divided_by(x, values, divisor)
-        y = _summary_of_line(picture.summary, values)
+            by_replica = _divided_by(x, by_replica, divisor)
+        y = _summary_of_line(picture.summary, by_replica)
         points = _sweep_points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]
         y = _nan_until_known(picture, steps, x, y, without)
-        of_some = partial(_summary_of_replicas, picture.summary, values) if len(values) > 1 else None
+        of_some = partial(_summary_of_replicas, picture.summary, by_replica) if len(by_replica) > 1 else None
         applies = dict.fromkeys(learner_name for _, _, line in pieces for learner_name in line.applies_to)
         statement = pieces[0][2].statement
-        shown.lines.append(
-            LineView(
-                name=sweep.name(f"{named} of {curve}" if curve else named, picture, apart),
-                values=sweep.name("", picture, apart),
-                kind=statement.kind,
-                title=statement.title,
-                apart=apart,
-                direction=statement.direction,
-                formula=statement.formula,
-                limit=statement.limit,
-                group=statement.group,
-                in_expectation=statement.in_expectation,
-                summary=statement.summary,
-                curve=curve,
-                applies_to=(curve,) if curve else tuple(applies),
-                x=x,
-                y=y,
-                grows=pieces[0][2].along_runs is not None,
-                of_some=of_some,
-            )
+        yield LineView(
+            name=sweep.name(f"{named} of {curve}" if curve else named, picture, apart),
+            values=sweep.name("", picture, apart),
+            kind=statement.kind,
+            title=statement.title,
+            apart=apart,
+            direction=statement.direction,
+            formula=statement.formula,
+            limit=statement.limit,
+            group=statement.group,
+            in_expectation=statement.in_expectation,
+            summary=statement.summary,
+            curve=curve,
+            applies_to=(curve,) if curve else tuple(applies),
+            x=x,
+            y=y,
+            grows=pieces[0][2].along_runs is not None,
+            of_some=of_some,
         )
-    return shown
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
@@ -317,7 +323,7 @@ def _summarised_cells(
 def _contour_view(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
+    plain = msgspec.structs.replace(picture, running=None, burn_in=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
     direction = title = ""
@@ -481,7 +487,11 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _summarised_values(self) -> Floats | None:
-        """Return the values [R, N] whose summary is the curve, or None if a subset changes single values."""
+        """Return the values [R, N] whose summary over replicas is the curve, or None.
+
+        The result is None if the curve of a subset of replicas cannot be computed from these values. This is
+        the case for a picture with `share` or with a mean as `read`, and without values of every replica.
+        """
         picture = self._picture
         if picture.share is not None or (picture.reading is not None and picture.reading.of == "mean"):
             return None

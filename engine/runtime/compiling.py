@@ -1,4 +1,4 @@
-"""Compilation for a run in a separate process, and the backend that serves the run meanwhile."""
+"""Compiles a run's code in a separate process, while the run begins on a slower backend."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compile_meanwhile(planned: LearnerPlan) -> None:
 
 
 def compile_first(plan: RunPlan) -> None:
-    """Wait until the code of a run's faster backends is compiled, if that is possible."""
+    """Compile the code of a run's faster backends, and wait until the compilers end, even if one fails."""
     for planned in plan.learners:
         compile_meanwhile(planned)
         if planned.faster is not None:
@@ -35,7 +35,7 @@ def compile_first(plan: RunPlan) -> None:
 
 
 class Handover:
-    """Training run that begins on a slow backend and changes to a faster backend once that is compiled.
+    """Training run that begins on a slow backend, and changes to a faster one when its code is compiled.
 
     The faster backend starts again at the first evaluation point. Up to rounding, both backends give the same
     results.

@@ -187,8 +187,8 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records (evaluation points) at a time.
 
-    Learners that are ahead wait for the others. A learner that needs several rounds for an evaluation point
-    finishes this evaluation point before the next learner continues, so that the first results appear early.
+    Learners that are ahead wait for the others. A learner may need several rounds for one evaluation point.
+    It then finishes this point before the next learner continues, so that the first results appear early.
     The division into rounds does not change the curves, not even in the last bit.
 
     Args:
@@ -424,7 +424,7 @@ def _new_learner_run(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run, which changes to the learner's faster backend once that is compiled."""
+    """Return a training run. It changes to the learner's faster backend when that backend is compiled."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun

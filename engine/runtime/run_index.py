@@ -1,6 +1,7 @@
 """Index of the files of runs: an SQLite database in the same folder, rebuilt if it is lost or broken.
 
-It finds the file that has the curves with a given key, and has the fields that lists of runs show.
+The index finds the files that contain curves with a given key. It also stores the fields that lists of runs
+show.
 """
 
 from __future__ import annotations

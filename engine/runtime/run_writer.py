@@ -254,15 +254,15 @@ class RunWriter:
             self._timer = None
 
     def append_sample(self, sample: MachineSample) -> None:
-        """Append a sample of the machine's use. When the run ends, samples are removed from the file."""
+        """Append a sample of the machine's use. When the run has finished, its samples are removed."""
         self._has_growth = True
         self._try_append("mach", msgspec.to_builtins(sample))
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Append the finished curves of a learner, one for each rate, to the run's file.
 
-        Return the reason of the first failure to write to this file. Return None without a failure, and if
-        the reason was returned before.
+        Return why writing to this file first failed. Return None if it never failed, or if the reason was
+        returned before.
         """
         self._computed = True
         self._append_curves(
@@ -271,7 +271,10 @@ class RunWriter:
         return self.new_fault()
 
     def new_fault(self) -> str | None:
-        """Return the reason of the first failure to write, or None if there is none or it was returned."""
+        """Return why writing to the run's file first failed.
+
+        Return None if it never failed, or if the reason was returned before.
+        """
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
@@ -295,7 +298,8 @@ class RunWriter:
     def end(self, ended: Results, state: str) -> None:
         """Append a frame that marks the end of the run to the run's file, and close the file.
 
-        The file is deleted if all curves come from earlier runs, and the store has an equal finished run.
+        The file of a finished run is deleted if all of its curves come from earlier runs, and the store has
+        an equal finished run.
         """
         with self._lock:
             self._cancel_timer()

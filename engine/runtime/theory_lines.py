@@ -95,10 +95,12 @@ def _computed_line(
 def _needs_values(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line must be computed.
 
-    The values can be omitted only under three conditions. The line depends on the learner. The line's measure
-    is not one of the measures that every run records, because those are shown even without a picture.
-    Pictures show the line's measure, but no picture shows the line, divides by the line, or has a contour of
-    the line.
+    The values are omitted if all of these conditions hold:
+
+    - The line depends on the learner.
+    - Not every run records the line's measure. Measures that every run records are shown without a picture.
+    - At least one picture shows the line's measure.
+    - No picture shows the line, divides by it, or draws a contour of it.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]

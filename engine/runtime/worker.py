@@ -25,8 +25,10 @@ ROUND_SECONDS = 0.05
 """Maximum seconds of a round of the run, so that pause and stop take effect quickly."""
 
 SECONDS_BEFORE_TORCH = 1.0
-"""Seconds from the end of a run until its thread loads torch, if the run has not. Loading is slow, and the
-app first draws the curves."""
+"""Seconds from the end of a run until its thread loads torch, if the run has not loaded torch.
+
+Loading is slow, and the app first draws the curves.
+"""
 
 
 @dataclass(frozen=True)

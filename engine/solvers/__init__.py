@@ -33,7 +33,7 @@ A larger problem is solved in a separate thread, which is abandoned if the run i
 
 
 class SolverStructure(NamedTuple):
-    """Properties of a solver's solutions, such as linearity, which theorems, backends and charts use."""
+    """Properties of a solver's solutions, such as linearity. Theorems, backends and charts use them."""
 
     learner_kind: LearnerKind = "other"
     """Kind of learner that the solver belongs to."""
@@ -94,7 +94,7 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm or potential that solutions minimise, [B] in float64, at weights [B, d]."""
+        """Return the norm (or potential) of weights [B, d], as float64 [B]. Solutions minimise this norm."""
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
@@ -119,7 +119,7 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Estimate the multiplications of a run that solves again after every example; 0 means few."""
+        """Estimate the multiplications of a run that solves again after every example; 0 if they are few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
@@ -195,8 +195,8 @@ class Refit(SolvedWeights):
     """Hypothesis that stores all examples, and refits its weights to them whenever they are needed.
 
     `solve` maps instances X [k, d] and labels y [k] to the weights [d] of one replica and target. It is only
-    called with k > 0. With `memoised`, weights that fit all rows of the data are stored with the data, so
-    that other runs of a parameter sweep can use them. `solve` must then have no hyperparameters.
+    called with k > 0. With `memoised`, weights that fit all rows of the data are stored with the data. Other
+    runs of a parameter sweep can then use them, so `solve` must have no hyperparameters.
     """
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
@@ -229,7 +229,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _cached_solutions(self) -> dict[Any, torch.Tensor]:
-        """Return `Data.memo` if all rows were seen, in order, with `memoised`; otherwise an empty dict."""
+        """Return `Data.memo` if `memoised` is set and all rows were seen in order; else an empty dict."""
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
@@ -260,7 +260,7 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the solver's solution [B, d] on the rows seen; NaN until every replica has seen one.
+        """Return the solver's solution [B, d] on the rows seen; NaN until every replica has seen a row.
 
         Args:
             counts: how often each row was seen, [B or 1, n].

@@ -63,9 +63,10 @@ def shortest(X: Floats, y: Floats) -> Floats:
 
 
 def _power_of_two_near(numbers: Floats) -> float:
-    """Return a power of two near the largest number, by which the caller divides all numbers.
+    """Return a power of two near the largest absolute value of `numbers`.
 
-    HiGHS has an absolute tolerance, so the largest number should be about 1.
+    The caller divides all numbers by this power. The largest number is then about 1, as the absolute
+    tolerance of HiGHS requires.
     """
     _, exponent = np.frexp(np.abs(numbers).max())
     return float(np.ldexp(1.0, int(exponent) - 1))

@@ -52,7 +52,7 @@ class FeaturePosterior:
     """State of the solver: the posterior distribution over features, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
-        """Store, for each feature, how many labels so far agree with its sign, [R, m, d]."""
+        """Store the number of labels so far that agree with the sign of each feature, [R, m, d]."""
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:

@@ -52,11 +52,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     to rounding) and cannot all be fitted, K⁺y is the least-squares fit.
 
     The linear kernel is xᵀx̃. The polynomial kernel is (c + xᵀx̃)^p with c = `offset` and p = `degree`. The
-    rbf kernel is exp(−‖x − x̃‖²/(2 s²)) with s = `width`. The xor-product kernel is Π_i (1 + x_i x̃_i), which
-    is the inner product of the vectors of all 2^d products of entries. The ntk kernel is the tangent kernel
-    of an infinitely wide two-layer ReLU net with both layers trained. It is ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)), where
-    u is the cosine of the angle between x and x̃. Here κ₀ = (π − arccos u)/π and κ₁ = (√(1 − u²) + u(π −
-    arccos u))/π.
+    rbf kernel is exp(−‖x − x̃‖²/(2 s²)) with s = `width`. The xor-product kernel is Π_i (1 + x_i x̃_i). It
+    is the inner product of vectors of 2^d features, which are the products of the entries in each subset. The
+    ntk kernel is the tangent kernel of an infinitely wide two-layer ReLU net with both layers trained. It is
+    ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)), where u is the cosine of the angle between x and x̃. Here κ₀ = (π − arccos u)/π
+    and κ₁ = (√(1 − u²) + u(π − arccos u))/π.
 
     The Cholesky factor L of K + λI grows by one row per example, in float64. For each of the n rows x of the
     data, the vector L⁻¹k(x) is stored. Here k(x) holds K(x_j, x) for all examples x_j so far. Each example

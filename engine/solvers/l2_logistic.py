@@ -106,9 +106,9 @@ def chosen(
 ) -> Floats:
     """Return the weights that fit the rows z_j = y_j x_j [k, d] with C, or with the best of `strengths`.
 
-    If C is None, the best strength is the one whose fit to the first 70 % of the rows makes the fewest
+    If C is None, each strength is fitted to the first 70 % of the rows. The best strength makes the fewest
     mistakes on the remaining rows. A row on the decision boundary counts as half a mistake. In a tie, the
-    smallest strength is the best, which means the strongest penalty.
+    smallest strength, which has the strongest penalty, is the best.
     """
     if C is None:
         count = round(SHARE * len(Z))

@@ -36,8 +36,8 @@ Numbers = NDArray[np.intp]
 class Lasso(Solver, frozen=True, tag="lasso"):
     """The Lasso: w minimises (1/k) Σ_j (x_jᵀw − y_j)² + λ‖w‖₁ over the k examples so far.
 
-    λ is the field `lam`. The mean square loss has no factor ½ here. In scikit-learn, it has this factor, so
-    scikit-learn's `alpha` equals λ/2. An active-set method solves the problem in float64, without an
+    λ is the field `lam`. The mean square loss has no factor ½ here. The loss of scikit-learn has this factor,
+    so scikit-learn's `alpha` equals λ/2. An active-set method solves the problem in float64, without an
     intercept. The active features are those with weights ≠ 0. Given the signs of these weights, w solves
     linear equations. A feature leaves the active set if its weight would change sign. Then the inactive
     feature with the steepest slope |∂(mean square loss)/∂w_i| enters. The method ends when no such slope is
@@ -175,11 +175,11 @@ class Minimiser:
     def _change_of_weights(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
         """Return a change of the active features' weights, and whether it leads to a minimum.
 
-        The minimum is that of the objective over the weights w_i of active features, with Σ_i s_i w_i in
-        place of ‖w‖₁. Here s_i is the present sign of w_i. If the active features are linearly independent,
-        the change to this minimum is found by solving linear equations. If a feature is linearly dependent on
-        the features before it, the change is only a direction. Along this direction, predictions stay the
-        same, and ‖w‖₁ decreases until a weight is 0.
+        Here the objective is minimised over the weights w_i of active features, and Σ_i s_i w_i replaces
+        ‖w‖₁, where s_i is the present sign of w_i. If the active features are linearly independent, solving
+        linear equations gives the change that leads to the minimum. If a feature is linearly dependent on the
+        features before it, the change is only a direction. Along this direction, predictions stay the same,
+        and ‖w‖₁ does not increase until a weight is 0.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 

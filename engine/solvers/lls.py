@@ -22,8 +22,8 @@ class LLS(Solver, frozen=True, tag="lls"):
     M = (XᵀX)⁺. The part of a new instance x outside the span is c = x − P x. If c ≠ 0, then w ← w + c (y −
     xᵀw)/‖c‖². Otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when an instance first lies in the
     span of earlier instances. A QR decomposition adds several instances with c ≠ 0 at once. Several instances
-    in the span are added by M ← M − MXᵀS⁻¹XM and w ← w + MXᵀS⁻¹(y − Xw), with S = I + XMXᵀ and the old M on
-    the right. Source: Greville 1960; theory/conventions#update-rules.
+    in the span are added by w ← w + MXᵀS⁻¹(y − Xw), with S = I + XMXᵀ, and then by M ← M − MXᵀS⁻¹XM.
+    Source: Greville 1960; theory/conventions#update-rules.
     """
 
     def structure(self) -> SolverStructure:
@@ -73,8 +73,8 @@ class LeastSquaresFit:
     def _add_examples(self, X: torch.Tensor, y: torch.Tensor) -> bool:
         """Update the solution by b examples at once: instances X [R, b, d] with labels y [R, m, b].
 
-        This is possible if they all add rank, or if earlier instances span all features, in every replica.
-        Return False, and change nothing, in all other cases.
+        In every replica, either all b instances must add rank, or the earlier instances must span all
+        features. Otherwise, change nothing. Return whether the solution was updated.
         """
         if self._inverse is not None:
             return bool((self._rank == X.shape[2]).all()) and self._add_spanned(self._inverse, X, y)

@@ -302,7 +302,7 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Compute w, its derivatives by z, the residual and the objective G at the current point."""
+        """Compute w, the derivatives ∂w_i/∂z_i, the residual and the objective G at the current point."""
         c, p, z = self.scale * self._sizes, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

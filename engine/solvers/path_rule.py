@@ -40,9 +40,10 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     factor. The entries are 1 for the r values that the instance combines, and 0 elsewhere. A label is known
     if the indicator vector of its instance is a sum, over F₂, of indicator vectors seen. Gaussian elimination
     decides this. Two factors x and x̃ count as the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of
-    single factors do not change predictions. For two factors whose different values are orthogonal vectors,
-    the prediction is the sign of x¹ᵀ S x², where S is the sum of (MMᵀ)^p M over p = 0, 1, … up to any
-    sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
+    single factors do not change predictions. Suppose that there are two factors, and that different values
+    of a factor are orthogonal vectors. The prediction is then sgn(x¹ᵀ S x²) with sgn 0 = 0. Here S is the sum
+    of (MMᵀ)^p M over p = 0, 1, …, P for any large enough P, with M = Σ_t y_t x¹_t x²_tᵀ. Source:
+    theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -107,9 +108,8 @@ class Paths:
     def _random_projections(self, instances: Instances) -> tuple[Floats, Floats]:
         """Return random projections of each factor of n instances, [R, n, VIEWS, r], and of each instance.
 
-        A factor's VIEWS projections have an unknown common scale, which depends on the other factors. The
-        projections of instances are [R, n]. The sign of such a projection distinguishes the instance x from
-        −x.
+        The VIEWS projections of a factor have an unknown common scale, which depends on the other factors.
+        The projections of instances are [R, n]. Their signs distinguish an instance x from −x.
         """
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
@@ -121,9 +121,9 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _directions_and_signs(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the direction of each factor of an instance, [R, r, n], and whether its sign is −1, [R, n].
+        """Return the direction of each factor, [R, r, n], and whether each instance's sign is −1, [R, n].
 
-        A direction is an index, or −1 if it does not occur in the data.
+        A direction is given by its index among the directions in the data, or by −1 if it is not among them.
         """
         if instances is self._given:
             return self._numbers, self._flipped
@@ -191,9 +191,10 @@ def _projectors_onto(views: Floats) -> Floats:
 
 
 def _distinct_directions(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return an index of its direction for each row of `views`, and u uᵀ of the different directions.
+    """Return the index of each row's direction, and the projector u uᵀ onto each distinct direction.
 
-    Rows that differ only in length or sign have the same direction; u is a row divided by its length.
+    Rows of `views` that differ only in length or sign have the same direction. u is a row divided by its
+    length.
     """
     projectors = _projectors_onto(views)
     numbers = np.zeros(len(projectors), np.int64)
@@ -207,7 +208,13 @@ def _distinct_directions(views: Floats, same: float) -> tuple[NDArray[np.int64],
 
 
 def _matching_directions(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Return the index of the direction that has the same projector as each vector, or −1 if none has."""
+    """Return, for each projector, the index of the direction with an equal projector, or −1 without any.
+
+    Args:
+        projectors: projectors u uᵀ of n vectors.
+        directions: projectors onto the known directions.
+        same: distance below which two projectors count as equal.
+    """
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)
     return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

@@ -241,10 +241,10 @@ def _estimator_class(name: str) -> Any:
 
 
 def _learner_kind(name: str) -> LearnerKind:
-    """Return the kind of learner that an estimator is: "gradient", "exact" or "other".
+    """Return the learner kind of an estimator: "gradient", "exact" or "other".
 
-    In the modules EXACT of scikit-learn, estimators with `partial_fit` are of the kind "gradient", and others
-    of the kind "exact". Estimators of other modules are of the kind "other".
+    In the packages EXACT of scikit-learn, an estimator with `partial_fit` has the kind "gradient". All other
+    estimators in these packages have the kind "exact".
     """
     cls = _estimator_class(name)
     if cls is None or cls.__module__.split(".")[1] not in EXACT:

@@ -14,7 +14,7 @@ from engine.solvers.lls import DEPENDENT, LeastSquaresFit
 SATURATED = 1e-8
 """Smallest value of the divisor 1 − k/d.
 
-Divided by this value, 1 becomes so large that tanh saturates, but a rounding error of 0 stays near 0.
+With this divisor, a quotient of 1 is so large that tanh saturates. A rounding error stays near 0.
 """
 
 

@@ -31,7 +31,7 @@ PIECE = 1 << 10
 """Number of rows that are converted to float64 at a time."""
 
 LARGE = 1e4
-"""Largest leverage that may be updated by differences. Above it, they are too inexact for predictions."""
+"""Largest leverage that may be updated by differences. Larger ones lose too many digits in an update."""
 
 
 class VAW(Solver, frozen=True, tag="vaw"):
@@ -167,7 +167,7 @@ class Forecast:
         return root
 
     def _compute_leverages(self) -> None:
-        """Recompute leverages that have shrunk so much that updates by differences are not exact."""
+        """Recompute leverages that have become so small that updates by differences would be inexact."""
         lost = (self._computed > LARGE * (1 + self._leverages)).any(0)
         if lost.any():
             rows = self._rows[:, lost].double()

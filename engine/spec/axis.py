@@ -183,7 +183,11 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """Return the numbers that a value assigns to the axis's name or a table's keys; none for a word."""
+        """Return the numbers that a value of the axis assigns to names, by name.
+
+        A number has the name of the axis. A table assigns a number to each of its keys. For a word, the
+        result is empty.
+        """
         if isinstance(value, dict):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}

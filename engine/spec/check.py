@@ -179,9 +179,9 @@ def _dimensions_of_measure(
 ) -> Dimensions:
     """Return the clocks, indices and axes along which the measure of a picture varies.
 
-    Learners for which the measure cannot be computed are ignored. But if some of the `learners` are in none
-    of the `experiments`, their clocks are unknown. Then return all clocks of CLOCKS, and ignore no learner in
-    `experiments`.
+    Learners for which the measure cannot be computed are ignored. However, some of the `learners` may be in
+    none of the `experiments`, so that their clocks are unknown. In this case, return all clocks of CLOCKS,
+    and ignore no learner.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
@@ -473,7 +473,10 @@ def _values_in_words(axis: Axis) -> str:
 
 
 def _check_names_in_claim(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """If `apart` is true, the name of a curve may end with the values of sweep axes, as in `GD, d = 4`."""
+    """Check that a claim names existing learners and theory lines. Raises: BadInput.
+
+    If `apart` is true, the name of a curve may end with the values of sweep axes, as in `GD, d = 4`.
+    """
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         named = getattr(claim, field)
         if named is None:

@@ -306,7 +306,7 @@ def _points_of_sweep(
 def _document_at_point(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at one sweep point, with the learners of this point; None if the point has none."""
+    """Return the document at one sweep point, with the learners of this point, or None without learners."""
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)

@@ -45,8 +45,7 @@ UNTRAINED, NO_SIGNAL = "at-init", "zero"
 NO_NAMES: Mapping[str, float] = MappingProxyType({})
 
 MOST_BYTES = 1 << 18
-"""Largest size of a preset file in bytes: a hundred times the size of any preset, and readable in a
-second."""
+"""Largest size of a preset file in bytes: ten times the size of any preset, and readable in a second."""
 
 RESULT, MOST_BYTES_OF_RESULT = ".json", 1 << 28
 """Suffix of result files, and their largest size."""

@@ -73,7 +73,7 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first sweep point, from which settings are read that all sweep points share."""
+        """Experiment at the first sweep point. Settings that all sweep points share are read from it."""
         return self.points[0].experiment
 
     @property

@@ -41,10 +41,10 @@ has not been proved. A reference is only a value to compare with.
 
 
 class RunData:
-    """Data of an experiment's training runs, from which theory lines can be computed.
+    """Data of an experiment's training runs, from which theory lines are computed.
 
-    These are the instances, the labels, the order of the rows, and the states before training. Each is
-    computed when it is first used.
+    The data are the instances, the labels, the order of the rows, and the states before training. Nothing is
+    drawn before its first use.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class RunData:
         order: Callable[[], Order | None] = lambda: None,
         labels: Callable[[], Rows] | None = None,
     ) -> None:
-        """Store functions that draw the data and begin training. Nothing is drawn before its first use.
+        """Store functions that draw the data and begin training.
 
         Args:
             draw: returns the data that the learners see.
             begin: returns the state of training before the first step, given the data and a learner. The
                 learner must have an update rule.
-            order: returns the indices of the rows in the order in which every replica sees them, [R, K], or
-                None if they are seen in stored order.
+            order: returns the indices of the rows in the order in which each replica sees them, [R, K].
+                Returns None if all replicas see the rows in stored order.
             labels: returns the labels [R, m, n] of m targets and n rows in R replicas, as an array. By
                 default, the labels are read from the data.
         """
@@ -97,11 +97,10 @@ records.
 
 
 class OtherRun(NamedTuple):
-    """A second training run that exists only so that a theory line can be computed from its measures.
+    """A further training run that only supplies measures for a theory line.
 
-    The experiment itself does not show this run. For example, the run may train the same learner on other
-    labels. It has the protocol and the seeds of the experiment. So it draws the same random numbers as the
-    experiment. For example, a learner has the same initial weights in this run as in the experiment.
+    The run may train the same learner on other labels, for example. The experiment itself does not show the
+    run. Protocol and seeds are those of the experiment, so a learner has the same initial weights in both.
     """
 
     learner: Learner
@@ -112,7 +111,7 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Input of the method `Line.value`: where to compute a theory line, and which data it may use.
+    """Input of `Line.value`: the points at which a theory line is computed, and the data that it may use.
 
     A line is computed at the evaluation points of a training run, as measures are. If the measure is an
     array, such as one value per layer, the line is also computed for every index of the array.
@@ -149,7 +148,7 @@ class At:
 
     @property
     def k(self) -> Floats:
-        """Number of examples seen at every record."""
+        """Number of examples seen at each evaluation point, [S]."""
         if self.beyond:
             return self.clocks["k"]
         n, records = self.experiment.n, len(next(iter(self.clocks.values())))
@@ -166,7 +165,7 @@ class At:
 
     @property
     def learner(self) -> Learner:
-        """Learner whose curve the line is computed for. Raises: TypeError if not `per_learner`."""
+        """Learner for which the line is computed. Raises: TypeError if the line is not `per_learner`."""
         if self.of_learner is None:
             raise TypeError("only a line that is per_learner has a learner")
         return self.of_learner
@@ -188,10 +187,10 @@ class At:
 
 
 class LineStructure(NamedTuple):
-    """Properties of a theory line: whether it is a bound, and its statistic and learners.
+    """Properties of a theory line, such as whether it is a bound and whether learners have separate values.
 
-    With the defaults, the line is a reference: a value to compare a measure with, about which no theorem is
-    claimed.
+    The defaults describe a reference, which is a value to compare a measure with. No theorem says that the
+    measure has this value.
     """
 
     direction: Direction = "reference"
@@ -233,9 +232,9 @@ class LineStructure(NamedTuple):
     """Whether the line requires a hypothesis that has learned from exactly k different rows. Its predictions
     must be measured unchanged, without averaging or clipping.
 
-    The field is False for references and for lines about the start of training. It is also False for lower
-    bounds that decrease with k, for upper bounds that grow with k, and for lines whose own conditions say
-    which examples they need.
+    The field is False for lines about the start of training, for lower bounds that decrease with k, and for
+    upper bounds that grow with k. It is also False for lines with conditions that state which examples the
+    line needs. For references, the field has no effect.
     """
 
     of: str = ""
@@ -245,10 +244,10 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Statistic over replicas, such as the mean, that the line is about; None if it may be any statistic.
+        """Statistic over replicas that the line is about, or None if it may be any statistic.
 
-        It may be any statistic if the line holds in every run, has a separate value for every replica, or is
-        only a reference.
+        The result is None if the line holds in every run, has a separate value for every replica, or is only
+        a reference.
         """
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
         return None if goes_with_all else self.summary
@@ -257,11 +256,11 @@ class LineStructure(NamedTuple):
 class Line(Part, frozen=True):
     """A theory line: a statement about a measure, its conditions, its values, and the learners it applies to.
 
-    Most lines are about a learner's predictions after it has learned from exactly k different rows. If a line
-    does not need this condition, it sets `needs_k_rows` to False in its structure. For example, lower bounds
-    that decrease with k do not need it. They also hold for clipped predictions, and for the mean of the
-    weights learned from 0, 1, …, k examples. They hold for k examples drawn with replacement, too, because at
-    most k of these are different.
+    Most lines are about a learner's predictions after it has learned from exactly k different rows. A line
+    without this condition sets `needs_k_rows` to False in its structure. Lower bounds that decrease with k
+    are an example. Such bounds also hold for clipped predictions, and for the mean of the weights learned
+    from 0, 1, …, k examples. If k examples are drawn with replacement, at most k of them are different, so
+    these bounds still hold.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
@@ -295,7 +294,7 @@ class Line(Part, frozen=True):
         return self.title or self.kind
 
     def group_in(self, experiment: Setup) -> Group | None:
-        """Return the group under which a learner must be invariant for this theory line to apply to it.
+        """Return the group under which a learner must be invariant for this theory line to apply.
 
         The result is None if invariance does not decide whether the line applies. The experiment must satisfy
         the conditions of the line.
@@ -303,7 +302,7 @@ class Line(Part, frozen=True):
         return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
-        """Return the formula of the theory line, with constants that depend on the experiment filled in.
+        """Return the formula of the theory line, with the constants of an experiment filled in.
 
         The experiment must satisfy the conditions of the line.
         """
@@ -320,7 +319,7 @@ class Line(Part, frozen=True):
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """Return the measures that `value` needs from the learner's own run to compute the theory line.
 
-        `value` reads them from `at.measured`. The line must apply to the learner.
+        `value` reads these measures from `at.measured`. The line must apply to the learner.
         """
         return ()
 
@@ -344,8 +343,8 @@ class Line(Part, frozen=True):
 def on_problem(line: Line, setup: Setup) -> Finding:
     """Return whether a theorem holds for the problem and the protocol of an experiment, and the reason.
 
-    This calls `line.holds`. If the line requires hypotheses that have learned from exactly k different rows,
-    it also checks this condition.
+    The conditions are those of `line.holds`. If the line requires hypotheses that have learned from exactly k
+    different rows, the protocol must provide such hypotheses.
     """
     holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
@@ -357,7 +356,7 @@ def on_problem(line: Line, setup: Setup) -> Finding:
 
 
 class ByVerdict(Line, frozen=True):
-    """Base class of theory lines that apply to a learner because of its verdict on invariance."""
+    """Base class of theory lines that apply to a learner or not, depending on its invariance verdict."""
 
     declares: ClassVar[frozenset[str]] = Line.declares | {"binds_by_verdict"}
 
@@ -365,18 +364,18 @@ class ByVerdict(Line, frozen=True):
         return self.binds_by_verdict(learner, experiment, verdict(learner, experiment))
 
     def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
-        """Return what `binds` returns, given the verdict on the learner."""
+        """Return whether the theorem applies to a learner with the verdict `judged`, and the reason."""
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
 
 def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> Finding:
     """Return whether a theorem applies to a learner, given the verdict on the learner, and the reason.
 
-    A line whose `binds` is that of `ByVerdict` gets the verdict `judged`, so that the verdict is not computed
-    again. Other lines decide by their own `binds`.
+    For a line that inherits `binds` from `ByVerdict`, the function uses the verdict `judged`, so that the
+    verdict is not computed again. For other lines, it calls `line.binds`.
 
     In some protocols, a solver is fitted to all training rows at once, but k counts only the rows of
-    mini-batches. No theorem about k examples applies to such a solver.
+    mini-batches. In these protocols, no theorem about k examples applies to a solver.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
@@ -388,10 +387,10 @@ def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> F
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
-    """Return what a theory line states: its formula, direction, source, and other data that results store.
+    """Return the data of a theory line that results store, such as its formula, direction and source.
 
-    If an experiment is given, the formula and the invariance group are those for this experiment. It must
-    satisfy the conditions of the line.
+    If an experiment is given, the formula and the invariance group are those for this experiment. The
+    experiment must satisfy the conditions of the line.
     """
     structure = line.structure()
     return Statement(
@@ -413,8 +412,8 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
 class RotationInvariant(ByVerdict, frozen=True):
     """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
-    The bound is on an expected value. If the learner makes random choices, the expectation is over these,
-    too. A learner that first rotates all instances at random is rotation invariant. So if the data of a
+    The bound is on an expected value. If the learner makes random choices, the expectation is also over these
+    choices. A learner that first rotates all instances at random is rotation invariant. So if the data of a
     problem are rotated at random, the bound applies to every learner.
     """
 
@@ -438,12 +437,12 @@ class RotationInvariant(ByVerdict, frozen=True):
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     """Return the positive finding that a bound applies to a learner because the data are rotated at random.
 
-    The bound is proved for rotation-invariant learners, but this learner need not be invariant. On data that
-    are rotated at random, the learner's results have the same distribution as if it first rotated all data at
-    random. A learner that does so is rotation invariant.
+    The bound is proved for rotation-invariant learners, but `learner` need not be invariant. On data that are
+    rotated at random, its results have the same distribution as if it first rotated all data at random. A
+    learner that first rotates all data at random is rotation invariant.
 
     Args:
-        predicate: words that say what the learner is, such as "is not rotation invariant".
+        predicate: description of the learner, such as "is not rotation invariant".
     """
     return Finding(
         True, f"{learner.name} {predicate}, yet the bound applies, because the data are rotated at random"
@@ -453,15 +452,15 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 def shares_layers(learner: Learner) -> bool:
     """Return whether a net of the learner predicts several targets at once.
 
-    If so, predictions also depend on the labels of other targets.
+    The predictions for a target then also depend on the labels of other targets.
     """
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return a text that says why a theorem about one target does not apply to `learner`.
+    """Return the reason why a theorem about one target does not apply to `learner`, as text.
 
-    The learner has one net for all targets, which share the hidden layers of this net.
+    The learner must have one net for all targets, so that all targets share its hidden layers.
     """
     return f"the line requires a net for each target, and the outputs of {learner.name} share hidden layers"
 
@@ -479,8 +478,8 @@ def loss_constant(setup: Setup) -> float:
 def times_constant(factor: str, setup: Setup) -> str:
     """Return the formula c · `factor` as text, for the constant c that `loss_constant` returns.
 
-    `factor` must be in parentheses. The formula shows the value of c. If c = 1, it shows `factor` alone,
-    without parentheses.
+    `factor` must begin with a parenthesis. The formula shows the value of c. If c = 1, the formula is
+    `factor` alone, and parentheses around the whole factor are left out.
     """
     constant = loss_constant(setup)
     if constant != 1:
@@ -489,7 +488,7 @@ def times_constant(factor: str, setup: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a factor as text that can be put before a parenthesis: "¼", "ln 2 · ", or three digits."""
+    """Return a constant as text before a parenthesis: "¼", "ln 2 · ", or a number of three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
@@ -497,11 +496,10 @@ def in_words(constant: float) -> str:
 def fair_signs(setup: Setup, reason: str) -> Finding:
     """Return whether predicting a label of unknown sign has a mean loss of at least c, and the reason.
 
-    c is `loss_constant`, and the mean is over rows. The sign of a label is unknown if the label is an
-    independent fair coin. It is also unknown if a random sign multiplies both the row and its label. For
-    labels ±1, the mean loss is at least c. For other labels y, the mean square loss over both signs is at
-    least y². On orthogonal rows of length √d in random order, the mean of y² is ‖w*‖² = 1. Label noise only
-    raises the loss.
+    c is `loss_constant`, and the mean is over rows. The sign of a label is unknown in two cases: the label is
+    an independent fair coin, or a random sign multiplies both the row and its label. For labels ±1, the mean
+    loss is at least c. For other labels y, the mean square loss over both signs is at least y². On orthogonal
+    rows of length √d in random order, the mean of y² is ‖w*‖² = 1. Label noise only raises the loss.
 
     Args:
         reason: reason to return if the answer is yes.
@@ -531,10 +529,9 @@ def _labels_in_words(problem: Problem) -> str:
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return None if labels of unseen rows do not influence a learner; otherwise, the reason why they do.
 
-    Labels of unseen rows influence a learner if losses on all rows determine its rate. Let S be the sharpness
-    at the start. Labels of unseen rows also influence a learner whose rate is a multiple of 1/S, because S
-    depends on all labels. For square loss and predictions linear in the parameters, S does not depend on
-    labels.
+    Labels of unseen rows influence a learner with a rate that is chosen by losses on all rows. They also
+    influence a learner with a rate that is a multiple of 1/S, because the sharpness S at the start depends on
+    all labels. For square loss and predictions linear in the parameters, S does not depend on labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
@@ -551,7 +548,7 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def shown_once(setup: Setup) -> Finding | None:
-    """Return None if every row is seen once; otherwise, the reason: the matrix repeats its rows."""
+    """Return None if the matrix does not repeat its rows; otherwise, a negative finding."""
     if setup.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
@@ -575,7 +572,7 @@ def whole_cube(setup: Setup) -> Finding | None:
 def along_every_step(setup: Setup) -> Finding | None:
     """Return None if there is a record after every full-batch step; otherwise, the reason why not.
 
-    A full-batch step follows the gradient over all n rows. All steps must be of this sort.
+    A full-batch step follows the gradient over all n rows. All steps must be full-batch steps.
     """
     protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
@@ -588,10 +585,10 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return None if the rows are like Hadamard rows with random signs; otherwise, the reason why not.
+    """Return None if rows are orthogonal with random signs, and not repeated; otherwise, the reason why not.
 
-    Rows must be orthogonal and equally long, have independent random signs, and be seen once. A
-    rotation-invariant learner cannot distinguish such rows from Hadamard rows with random signs.
+    Rows must have equal lengths, and their signs must be independent. A rotation-invariant learner cannot
+    distinguish such rows from Hadamard rows with random signs.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -621,7 +618,7 @@ def linear_labels(setup: Setup) -> Finding | None:
 
 
 def without_direction(setup: Setup) -> Finding | None:
-    """Return None if rows prefer no direction, and are seen once; otherwise, the reason why not.
+    """Return None if rows prefer no direction, and are not repeated; otherwise, the reason why not.
 
     Rows must be independent draws from a rotation-invariant distribution with E xxᵀ = I.
     """
@@ -639,7 +636,7 @@ def without_direction(setup: Setup) -> Finding | None:
 
 
 def only_square(setup: Setup) -> Finding | None:
-    """Return None for square loss; otherwise, the reason why a theorem about it does not apply."""
+    """Return None for square loss; otherwise, the reason why a theorem about square loss does not apply."""
     loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
@@ -651,10 +648,10 @@ def only_numbers(setup: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, setup: Setup) -> Finding | None:
-    """Return None if a learner takes steps of gradient descent at the rate `lr`; otherwise, the reason.
+    """Return None if a learner is gradient descent at the rate `lr`; otherwise, the reason why not.
 
-    The steps must follow the gradient of the whole training loss, with or without momentum, at the constant
-    rate `lr`.
+    The steps may have momentum, and the rate must be constant. Each step must follow the gradient of all
+    examples that the protocol supplies for the step.
     """
     name, update = learner.name, learner.update
     if update is None:
@@ -701,7 +698,7 @@ def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def product_curve(at: At) -> Floats:
-    """Return (1 − k/n)(1 − k/d), or 0 for k > d: a lower bound on the loss after k of n rows are seen.
+    """Return (1 − k/n)(1 − k/d), or 0 for k > d: lower bound on the loss after k of n rows have been seen.
 
     1 − k/n is the share of the rows that are unseen. 1 − k/d is a lower bound on the expected loss on an
     unseen row, relative to the loss of the prediction 0.
@@ -747,12 +744,11 @@ def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bo
 
     The finding contains the reason. Unless `any_start` is set, the weights must start at 0. The check relies
     on rotation invariance. Consider the orthogonal map that is 1 on the span of the instances seen, and −1 on
-    vectors orthogonal to the span. This map changes neither the instances nor a start at 0, so it does not
-    change the weights of an invariant learner. Therefore, these weights have no component orthogonal to the
-    span.
+    vectors orthogonal to the span. The map changes neither the instances nor a start at 0. So it does not
+    change the weights of an invariant learner, and these weights have no component orthogonal to the span.
 
-    The check also admits solvers whose predictions are linear in the k labels seen. Their predictions for all
-    targets have rank k at most, as if the weights were in the span of k instances.
+    The result is also positive for a solver with predictions that are linear in the k labels seen. The
+    predictions for all targets then have rank k at most, as if the weights were in the span of k instances.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
@@ -780,7 +776,7 @@ def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bo
 
 
 def described(architecture: Architecture) -> str:
-    """Describe an architecture in words: its kind, its transfer function, and whether it has biases."""
+    """Return a description of an architecture: its kind, its transfer function, and whether it has biases."""
     transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
     description = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
     return f"{description}, and has biases" if biased else description

@@ -19,10 +19,10 @@ class ByDerivation(Line, frozen=True):
     """Base class of theory lines that follow from the derivation of automatic gradient descent's rate.
 
     Layer l of L has d_{l−1} inputs and d_l outputs. The derivation assumes ReLU, instances of length √d₀ and
-    labels y of length √d_L. It also assumes that at every step, ‖W_l‖₂ = √(d_l/d_{l−1}) and gradients have
-    stable rank 1. Finally, the change of predictions that is not linear in the step must be orthogonal to the
-    residual. Training satisfies the assumptions about steps only approximately. So these lines are values to
-    compare with, not bounds.
+    labels y of length √d_L. The derivation also assumes that at every step, ‖W_l‖₂ = √(d_l/d_{l−1}) and
+    gradients have stable rank 1. Finally, the change of predictions that is not linear in the step must be
+    orthogonal to the residual. Training satisfies the assumptions about steps only approximately. So these
+    lines are values to compare with, not bounds.
     """
 
     source: ClassVar[str] = "BMHY23, constants corrected"
@@ -68,7 +68,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     The loss is the mean square error, and ℓ is half the loss before the step. G is the size of the gradient
     of ℓ, averaged over layers (see the measure `gradient-summary`). The rate is η = ln((1 + √(1 + 4G))/2).
     Under the assumptions from which this rate is derived, a step lowers ℓ by at least φ(G) = ηG − ½(e^η −
-    1)². φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At
+    1)². φ is 0 for G = 0 and at least G²/4.52 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At
     the start, the line equals the measured loss. Source: Bernstein et al. 2023;
     theory/automatic-descent#majoriser.
     """
@@ -84,10 +84,10 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
 
 def lowered(G: Floats) -> Floats:
-    """Return φ(G) = ηG − ½(e^η − 1)². A step of size η lowers half the mean square by at least φ(G).
+    """Return φ(G) = ηG − ½(e^η − 1)², the least decrease of half the mean square error in a step of size η.
 
-    The step size is η = ln((1 + √(1 + 4G))/2), and G is the size of the gradients. For this η, e^η − 1 =
-    2G/(1 + √(1 + 4G)).
+    `AGDMajoriser` states the assumptions. The step size is η = ln((1 + √(1 + 4G))/2), and G is the size of
+    the gradients. For this η, e^η − 1 = 2G/(1 + √(1 + 4G)).
     """
     grown = 2 * G / (1 + np.sqrt(1 + 4 * G))
     decrease: Floats = np.log1p(grown) * G - grown**2 / 2

@@ -18,8 +18,10 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
     paper is half the mean square error. At the start, this loss is ℓ = ℓ′/2, and its gradient has the size g
     = G/2. `agd-majoriser` defines φ. If the assumptions of the derivation hold, every step lowers this loss
     by φ(g), which is at least g²/11 for g ≤ 2. The loss cannot fall below 0, so the least g² is at most 11
-    ℓ/t. The paper prints 11/t, which assumes ℓ ≤ 1. For predictions ŷ and labels y with ‖ŷ‖² = ‖y‖² = m for m
-    targets, ℓ ≤ 1 if ŷ·y ≥ 0 at the start. With the sharper φ(g) ≥ g²/4.51, the bound on g² would be 4.51
+    ℓ/t, and the least G² = 4g² is at most 22 ℓ′/t.
+
+    The paper prints 11/t, which assumes ℓ ≤ 1. For predictions ŷ and labels y with ‖ŷ‖² = ‖y‖² = m for m
+    targets, ℓ ≤ 1 if ŷ·y ≥ 0 at the start. With the sharper φ(g) ≥ g²/4.52, the bound on g² would be 4.52
     ℓ/t. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 

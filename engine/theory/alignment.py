@@ -20,9 +20,9 @@ class Alignment(ByVerdict, frozen=True, tag="alignment"):
     The label is a function f(x) on the cube {±1}ⁿ. W_k is the sum of the squared Fourier coefficients of f of
     degree k. Let g be a random permutation of the bits with random sign flips. C is the alignment of f, C =
     sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g do not change the
-    distribution of the starting weights. Then the mean of ‖E_x f ∇ŷ‖² over starts is the same for f and x ↦
-    f(gx), where ŷ are the predictions. So on average over starts, the share ‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖² is at most
-    C if E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
+    distribution of the starting weights. Let ŷ be the predictions. Then the mean of ‖E_x f ∇ŷ‖² over starts
+    is the same for f and x ↦ f(gx). So on average over starts, the share ‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖² is at most C
+    if E f² = 1. For a parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
     """
 
     title: ClassVar[str] = "alignment bound"

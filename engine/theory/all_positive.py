@@ -11,7 +11,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
-    """Base class of theory lines about the rows never seen, for matrices whose rows have private entries.
+    """Base class of theory lines about the rows never seen, for matrices of rows with private entries.
 
     The private entries of a row are 0 in all other rows. The lines hold for every draw of the labels.
     """
@@ -51,10 +51,10 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     """The share of labels −1 among the rows never seen: the error of predicting +1 for all these rows.
 
     Let X and y be the rows seen and their labels. On the matrix `wilson` with the default `private` = 5, X
-    sign(Xᵀy) = 4y if most labels seen are +1. From weights 0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent
-    then move only along τ = sign(Xᵀy) and end at τ/4. For these weights, the prediction for an unseen row
-    with the label ±1 is (±1 + 2)/4 > 0, so its class is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht
-    2017; theory/automatic-descent#adaptive-fail.
+    sign(Xᵀy) = 4y if most labels seen are +1. Then the weights of AdaGrad, RMSProp, Adam (ε = 0) and sign
+    descent, which start at 0, move only along τ = sign(Xᵀy), and end at τ/4. For these weights, the
+    prediction for an unseen row with the label ±1 is (±1 + 2)/4 > 0, so its class is +1. Source: Wilson,
+    Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "error of always +1"

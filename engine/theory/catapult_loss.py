@@ -91,7 +91,7 @@ class TwoLinearLayers(Line, frozen=True):
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
         """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every record, [S, R] each.
 
-        After a replica has diverged, its values are NaN.
+        From the record at which a replica has diverged, its values are NaN.
         """
         steps = at.clocks["step"].astype(int)
         errors, kernels = (
@@ -105,12 +105,11 @@ class TwoLinearLayers(Line, frozen=True):
 class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     """r², with r′ = r(1 − γλ + γ² q z r), λ′ = λ + γq(γλr² − 4zr) and γ = 2η: the loss after every step.
 
-    r = z − y is the error of the prediction z, λ = ‖∇z‖² is the kernel, and a prime marks the values after a
+    r = z − y is the error of the prediction z, and λ = ‖∇z‖² is the kernel. A prime marks the values after a
     step. The recursion starts with the measured values, and is exact for every replica, up to rounding. q is
-    the squared length of the gradient of z with respect to the first layer, divided by the squared length of
-    the second layer's weights. q does not change during training. In the NTK parametrisation, q = 1/m for m
-    hidden units and instances of length √d. If γλ > 2, the loss rises until the terms in r² have reduced λ to
-    γλ < 2. Source: LBD20; theory/curvature#catapult.
+    ‖∂z/∂W₁‖²/‖w₂‖² for the weights W₁ and w₂ of the two layers. q does not change during training. In the NTK
+    parametrisation, q = 1/m for m hidden units and instances of length √d. If γλ > 2, the loss rises until
+    the terms in r² have reduced λ to γλ < 2. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "loss recursion"

@@ -23,12 +23,14 @@ from engine.theory.layer_recursion import (
 class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): layer l multiplies squared distances of nearby inputs by χ⊥.
 
-    C_w is the variance of the weights times the number of a unit's inputs, and K_l is the variance of the
-    signals z of layer l. The line is the limit as the width n → ∞, at the start of training, averaged over
-    the instances. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach each other with depth. If
-    χ⊥ > 1, nearby inputs separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the line is exact
-    only at layer 1, where signals are Gaussian with known variance. In later layers, the variance depends on
-    the weights. Source: RYH ch. 5; theory/wide-nets#criticality.
+    C_w is the variance of the weights of layer l + 1 times the number of a unit's inputs. K_l is the variance
+    of the signals z of layer l. The line is the limit as the width n → ∞, at the start of training, averaged
+    over the instances. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach each other with
+    depth. If χ⊥ > 1, nearby inputs separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the mean
+    of χ⊥ over starts equals the line at layer 1, where signals are Gaussian with known variance. In later
+    layers, this variance depends on the weights, so the line is not exact there. An exception is ReLU, for
+    which E σ′² does not depend on the variance. Then the line is exact, apart from starts in which all units
+    of a layer are off. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"

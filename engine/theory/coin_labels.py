@@ -25,8 +25,8 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
     the least mean loss on a label that is +1 or −1 with probability ½ each. c is 1 for square, hinge and
     exponential loss, and ln 2 for logistic loss. Given the instances and the labels seen, the label of an
     unseen row is also +1 or −1 with probability ½ each. So an unseen row costs at least c on average, and a
-    seen row costs at least 0. After k examples, at least n − k rows are unseen. Source: WKA21 §3; for such
-    labels, its proofs do not require invariance.
+    seen row costs at least 0. After k examples, at least n − k rows are unseen. Source: WKA21 §3; for labels
+    that are fair coins, the proofs there do not require invariance.
     """
 
     title: ClassVar[str] = "bound for coin labels"

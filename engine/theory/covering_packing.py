@@ -23,12 +23,12 @@ disc whose least distance is as large as possible. For 2, 3 and 5 points, this d
 class CoveringPacking(Line, frozen=True, tag="covering-packing"):
     """3 · 2^(−b/2): upper bound on the radius of 2^b balls that cover points in the unit disc.
 
-    Each further centre is the point that is farthest from all centres before. The radius r is the distance of
-    the next such point from the nearest centre. This point and the centres are at distances of at least r
-    from each other. So the discs of radius r/2 around these 2^b + 1 points are disjoint. They lie in a disc
-    of radius 1 + r/2, so 2^b + 1 ≤ (1 + 2/r)². This gives the bound for b ≥ 3. For b < 3, 2^b + 1 points of
-    the disc cannot be farther apart than the bound. Source: Cohen et al. 2021;
-    theory/kernels-and-entropy#entropy.
+    Each further centre is the point at the largest distance from its nearest centre so far. After 2^b
+    centres, let p be the next centre. The radius r is the distance of p from its nearest centre. All
+    distances between p and the centres are at least r. So the discs of radius r/2 around these 2^b + 1 points
+    are disjoint. All these discs lie in a disc of radius 1 + r/2, so 2^b + 1 ≤ (1 + 2/r)². The bound follows
+    for b ≥ 3. For b < 3, two of any 2^b + 1 points of the disc have a distance below the bound. Source: Cohen
+    et al. 2021; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by packing"

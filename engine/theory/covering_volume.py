@@ -22,11 +22,13 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
 
     Balls of a smaller radius have a smaller total volume than the unit ball.
 
-    If n random points of the ball are covered instead of the whole ball, the bound is a little lower. Suppose
-    that K = 2^b balls around K of these points fill a share a of the volume. Then the balls contain all other
-    points with probability at most a^(n−K), and there are at most (en/K)^K choices of centres. So the balls
-    of any choice contain all points with probability at most (en/K)^K a^(n−K). The line is a^(1/d) 2^(−b/d)
-    for the a at which this bound is 10⁻³. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
+    The measure covers n random points of the ball instead of the whole ball, so the line is a little lower.
+    Suppose that K = 2^b balls around K of these points fill a share a of the volume. Then the balls contain
+    all other points with probability at most a^(n−K). There are at most (en/K)^K choices of the K centres. So
+    the probability that the balls of some choice contain all points is at most (en/K)^K a^(n−K). Let a be the
+    share for which this number is 10⁻³. With probability 1 − 10⁻³ or more, the radius is then at least
+    a^(1/d) 2^(−b/d). The line is 1 − 10⁻³ times this radius, which is a lower bound on the mean. Source:
+    Cohen et al. 2021; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by volume"

@@ -17,7 +17,7 @@ class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit")
     """√(2 ln k/m): largest relative change of a distance if a Gaussian map takes k points to ℝ^m.
 
     The k points are Gaussian, too. For large m, the relative change of the distance of one pair of points is
-    N(0, 1/(2m)). The changes of the k²/2 pairs are nearly independent, so the largest one is about √(2 ln
+    N(0, 1/(2m)). The changes of the k²/2 pairs are nearly independent, so the largest change is about √(2 ln
     k²)/√(2m). The convergence is slow. The limit requires a large k, and an m much larger than ln k. Source:
     theory/kernels-and-entropy#entropy.
     """

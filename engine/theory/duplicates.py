@@ -20,7 +20,7 @@ from engine.theory import (
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
-    """c(1 − ⌈k/2q⌉/d), a saw-tooth: duplicates of orthogonal rows do not help invariant learners.
+    """c(1 − ⌈k/2q⌉/d), a step function: duplicates of orthogonal rows do not help invariant learners.
 
     With `repeat` q, every row comes 2q times in succession, q times with each sign. The first of these 2q
     examples determines the labels of the others. The bound requires neither random signs nor a random order.

@@ -23,9 +23,9 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     relation holds for any reference point θ₀, with θ − θ₀ in place of θ. Let L_j be the loss on row j. The
     second moment of the gradients is E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²). For mini-batches of B
     rows drawn with replacement, v = 1/B. For B rows drawn without replacement, v = (n − B)/(B(n − 1)). The
-    line is computed from values measured along the learner's run. If mini-batches come from passes through
-    the rows, reshuffled or not, the relation does not hold, because such mini-batches are correlated. Source:
-    Yai18; theory/noise-of-sgd#steady-state.
+    line is computed from values measured along the learner's run. In passes through the rows, reshuffled or
+    not, mini-batches are correlated, and the relation does not hold. Source: Yai18;
+    theory/noise-of-sgd#steady-state.
     """
 
     title: ClassVar[str] = "fluctuation-dissipation relation"

@@ -21,19 +21,20 @@ ROUNDING = 1e-12
 
 
 class InformationBound(Line, frozen=True, tag="information-bound"):
-    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n: the shape of a bound whose constants are unknown.
+    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n: the shape of a bound with unknown constants.
 
     λ_1 ≥ λ_2 ≥ … are the singular values of J = ∂(predictions of the n training rows)/∂W₁ at the start. Π_s
     projects the one-hot labels y of K classes onto the complement of the first s left singular vectors of J.
     The line is based on a theorem about wide nets, which has two free parameters, ᾱ and Γ. The information
     space of the theorem is spanned by the singular vectors with λ ≥ √(nK)·ᾱ, and Π projects onto the
     complement of this space. After t = Γ/(2ηKᾱ²) steps, a wide net misclassifies the share e^(−Γ) + ‖Π y‖/√n
-    + Γ/(ᾱ√n) of new instances, up to unknown constants. For every s, the line takes the ᾱ with √(nK)·ᾱ = λ_s,
-    and the Γ that belongs to t steps. At every t, the line is the least value over all s. All constants are
-    set to 1. Only the shape of the line can be compared with curves, not its height. If labels are randomly
-    corrupted, the theorem bounds the error on new instances with corrupted labels. A learner that is better
-    than chance has a smaller error on true labels. So the theorem also bounds this smaller error. Source:
-    OFLS19; theory/parities-and-noise#nuisance-space.
+    + Γ/(ᾱ√n) of new instances, up to unknown constants.
+
+    For every s, the line takes the ᾱ with √(nK)·ᾱ = λ_s, and the Γ that belongs to t steps. At every t, the
+    line is the least value over all s. All constants are set to 1. Only the shape of the line can be compared
+    with curves, not its height. If labels are randomly corrupted, the theorem bounds the error on new
+    instances with corrupted labels. A learner that is better than chance has a smaller error on true labels.
+    So the theorem also bounds this smaller error. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

@@ -41,7 +41,7 @@ class OfOneNumber(Line, frozen=True):
 
 
 def training_points(at: At) -> list[NDArray[np.float64]]:
-    """Return the training inputs x, in increasing order, with their labels: an array [2, m] per replica.
+    """Return the m training inputs, in increasing order, and their labels: an array [2, m] per replica.
 
     An input that occurs several times is listed once, with the mean of its labels.
     """
@@ -58,10 +58,11 @@ def training_points(at: At) -> list[NDArray[np.float64]]:
 class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
     """V* = max(S, (S + T)/2): the least Σ_j |a_j w_j| of all nets that fit the training rows.
 
-    The nets are Σ_j a_j relu(w_j x + b_j) + c, of any width. S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}|
-    for the slopes s_1, …, s_{m−1} of the straight lines that connect the m training points in order of x.
-    Gradient descent comes near V* from a small start, but not from a large one. If an instance occurs several
-    times, the mean of its labels is used. Source: SESS19; theory/implicit-bias#relu-interpolation.
+    The nets are Σ_j a_j relu(w_j x + b_j) + c, of any width. The slopes s_1, …, s_{m−1} are those of the
+    straight lines that connect the m training points in order of x. S = Σ_i |s_{i+1} − s_i|, and T = |s_1 +
+    s_{m−1}|. Gradient descent comes near V* from a small start, but not from a large one. If an instance
+    occurs several times, the mean of its labels is used. Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "least interpolating norm"

@@ -18,9 +18,9 @@ class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
     k is the number of points, and the bound holds in expectation. The ratio of a pair of points is the
     distance of their images, divided by the distance of the points. This ratio is a Lipschitz function of
     independent Gaussians, with the constant 1/√m. The mean of the ratio is within 1/m of 1. A union bound
-    over the k(k − 1)/2 pairs bounds the expected largest change by √(2 ln(k(k − 1))/m) + 1/m. This is less
-    than √(8 ln k/m) for all k ≥ 2. The bound holds for every set of points. Source: Johnson, Lindenstrauss
-    1984; theory/kernels-and-entropy#entropy.
+    over the k(k − 1)/2 pairs bounds the expected largest change by √(2 ln(k(k − 1))/m) + 1/m. The last
+    expression is less than √(8 ln k/m) for all k ≥ 2. The bound holds for every set of points. Source:
+    Johnson, Lindenstrauss 1984; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "Johnson–Lindenstrauss bound"

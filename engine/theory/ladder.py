@@ -1,6 +1,6 @@
 """A lower bound on the loss, for instances that are products of several factors.
 
-It is computed from the rank over F₂ of the products that a learner has seen.
+The bound is computed from the span over F₂ of the products that a learner has seen.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     """c × the share of instances outside the F₂-span of those seen: lower bound on the loss for products.
 
     Instances are products x¹ ⊗ … ⊗ xʳ. A tuple names one row of each factor, and the instance is the product
-    of these rows. The tuple's indicator vector has a 1 for each of these rows, and zeros elsewhere. The
-    F₂-span contains all sums, modulo 2, of the indicator vectors seen. The learner must be invariant under
-    rotations of single factors. For two factors, the bound equals `percolation`. A label is the product of
-    one random sign per factor. Given the labels seen, the label of a tuple outside the span is ±1 with
-    probability ½ each. A prediction of such a label costs at least c, the least mean loss on a fair coin. The
-    bound is 0 once the indicator vectors seen have rank Σ(d_l − 1) + 1, for factors with d_l rows. With one
-    factor, the bound is 1 − k/d (WKA21 Thm 3). If all r factors have 2 rows, an instance is equivalent to r
-    bits. With more factors, the group of rotations is smaller, and the bound is 0 after fewer examples.
-    `path-rule` attains the bound for square loss. Derived here; no earlier statement is known to us. Source:
-    theory/hadamard#factors.
+    of these rows. The tuple's indicator vector has one entry for each row of each factor: 1 for the rows of
+    the tuple, and 0 for all others. The F₂-span contains all sums, modulo 2, of the indicator vectors seen.
+
+    The learner must be invariant under rotations of single factors. For two factors, the bound equals
+    `percolation`. A label is the product of one random sign per factor. Given the labels seen, the label of a
+    tuple outside the span is ±1 with probability ½ each. So predicting this label costs at least c on
+    average, the least mean loss on a fair coin. The bound is 0 once the indicator vectors seen have rank
+    Σ(d_l − 1) + 1, for factors with d_l rows. With one factor, the bound is 1 − k/d (WKA21 Thm 3). If all r
+    factors have 2 rows, an instance is equivalent to r bits. With more factors, the group of rotations is
+    smaller, and the bound is 0 after fewer examples. `path-rule` attains the bound for square loss. Derived
+    here; no earlier statement is known to us. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"

@@ -17,12 +17,12 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
 
     The line holds for a single input of fixed length at the start, at every width. V_l is the variance of a
-    signal in layer l + 1 over draws of this layer's weights, for fixed outputs of layer l. The line is the
-    variance of V_l over random starts, divided by the squared mean of V_l. Each layer j multiplies the
-    variance by the mean of n_j independent numbers σ(g)², with g ~ N(0, 1). The variance of these numbers is
-    5 times their squared mean for ReLU, and 2 times for linear σ. Given the last hidden layer, the output z
-    is N(0, V_L). So the line is also E z⁴/(3 (E z²)²) − 1, which measures the deviation from a Gaussian. The
-    line requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
+    signal of layer l + 1 over draws of the weights of layer l + 1, for fixed outputs of layer l. The line is
+    the variance of V_l over random starts, divided by the squared mean of V_l. Each layer j multiplies the
+    variance by C_w times the mean of n_j independent numbers σ(g)², with g ~ N(0, 1). The variance of these
+    numbers is 5 times their squared mean for ReLU, and 2 times for linear σ. Given the last hidden layer L,
+    the output z is N(0, V_L). So at l = L, the line is also E z⁴/(3 (E z²)²) − 1, which measures how far z is
+    from a Gaussian. The line requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
     theory/wide-nets#infinite-width.
     """
 
@@ -63,7 +63,7 @@ def is_homogeneous(learner: Learner) -> Finding:
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner satisfies `is_homogeneous`, and computes its signals by means of weights.
+    """Return whether a learner satisfies `is_homogeneous`, and computes its signals from weights.
 
     The finding contains the reason. The architecture `layer-by-layer` has no weights: it draws the signals at
     random.
@@ -77,7 +77,7 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
 
 
 def of_one_input(setup: Setup) -> Finding:
-    """Return whether a problem has one target and one instance, whose length is the same in every replica.
+    """Return whether a problem has one target and one instance, of the same length in every replica.
 
     The finding contains the reason.
     """

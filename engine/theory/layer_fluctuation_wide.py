@@ -24,14 +24,15 @@ from engine.theory.layer_recursion import (
 class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     """Var V_l/(E V_l)² ≃ F_l/(n v_l²), F_l = C_w² (E σ⁴ − (E σ²)²) + χ∥² F_{l−1}, χ∥ = C_w E[z σ σ′]/K.
 
-    V_l is the variance of a signal in layer l + 1 over draws of this layer's weights, for fixed outputs of
-    layer l. C_w is the variance of the weights times the number of a unit's inputs, and C_b is the variance
-    of the biases. The line is the variance of V_l over random starts, divided by the squared mean of V_l.
-    Means are over z ~ N(0, K), K = C_b + v_{l−1}. v_l = C_w E σ² is the value of V_l in infinitely wide nets,
-    as in `layer-recursion`, and F_0 = 0. The line is correct to first order in 1/n for the width n, and for
-    any σ. The line is about a single input of fixed length, at the start of training. Each layer adds the
-    variance of a mean of n numbers. It also passes on the deviations of V_{l−1}, multiplied by χ∥ =
-    dv_l/dv_{l−1}. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    V_l is the variance of a signal of layer l + 1 over draws of the weights of layer l + 1, for fixed outputs
+    of layer l. C_w is the variance of the weights times the number of a unit's inputs, and C_b is the
+    variance of the biases. The line is the variance of V_l over random starts, divided by the squared mean of
+    V_l. Means are over z ~ N(0, K), K = C_b + v_{l−1}. v_l = C_w E σ² is the value of V_l in infinitely wide
+    nets, as in `layer-recursion`, and F_0 = 0. The line is correct to first order in 1/n for the width n, and
+    for any σ. The line is about a single input of fixed length, at the start of training. F_l has two terms.
+    The first term is due to the variance of a mean of n numbers. The second term is due to the deviations of
+    V_{l−1}, which layer l multiplies by χ∥ = dv_l/dv_{l−1}. Source: RYH ch. 4;
+    theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "first order in 1/n"

@@ -23,14 +23,15 @@ probability 2⁻³².
 class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
     """exp(E log V_l) = V_l^∞ exp(Σ_j E log(χ²_b/E χ²_b)): geometric mean of the signals' variance V_l.
 
-    The mean is over random starts. V_l is the variance of a signal in layer l + 1 over draws of this layer's
-    weights, for fixed outputs of layer l. V_l^∞ is the value of V_l in infinitely wide nets. b is the number
-    of active units among the n_j units of layer j: b ~ Binomial(n_j, ½) for ReLU, b = n_j for linear nets.
-    The line is about untrained nets without biases, for a single input of fixed length. A ReLU unit is on
-    with probability ½, independently of the size of its signal. So a ReLU layer j multiplies V by (2/n_j)
+    The mean is over random starts. V_l is the variance of a signal of layer l + 1 over draws of the weights
+    of layer l + 1, for fixed outputs of layer l. V_l^∞ is the value of V_l in infinitely wide nets. b is the
+    number of active units among the n_j units of layer j: b ~ Binomial(n_j, ½) for ReLU, b = n_j for linear
+    nets. The line is about untrained nets without biases, for a single input of fixed length. A ReLU unit is
+    on with probability ½, independently of the size of its signal. So a ReLU layer j multiplies V by (2/n_j)
     χ²_b, and a linear layer multiplies V by χ²_b/n_j. E log χ²_b = ψ(b/2) + ln 2. The line assumes b ≥ 1,
-    which fails with probability 2⁻ⁿ at width n. `layer-recursion-finite` is the first order in 1/n. Source:
-    HN20; theory/regions-and-random-matrices#paths, theory/regions-and-random-matrices#random-matrices.
+    which fails with probability 2⁻ⁿ at width n. `layer-recursion-finite` is this line to first order in 1/n.
+    Source: HN20; theory/regions-and-random-matrices#paths,
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "exact mean logarithm"

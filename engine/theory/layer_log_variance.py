@@ -17,9 +17,9 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at
 class LayerLogVariance(Line, frozen=True, tag="layer-log-variance"):
     """Var log V_l = Σ_j (E ψ′(b/2) + Var ψ(b/2)): variance of log V_l, where V_l is a variance of signals.
 
-    V_l is the variance of a signal in layer l + 1 over draws of this layer's weights, for fixed outputs of
-    layer l. The sum is over layers j ≤ l. Of the n_j units of layer j, b are active: b ~ Binomial(n_j, ½) for
-    ReLU, b = n_j for linear nets. ψ is the digamma function. Like `layer-log-mean`, the line is about a
+    V_l is the variance of a signal of layer l + 1 over draws of the weights of layer l + 1, for fixed outputs
+    of layer l. The sum is over layers j ≤ l. Of the n_j units of layer j, b are active: b ~ Binomial(n_j, ½)
+    for ReLU, b = n_j for linear nets. ψ is the digamma function. Like `layer-log-mean`, the line is about a
     single input of fixed length at the start, without biases. To first order in 1/n, the line is 5l/n for
     ReLU and 2l/n for linear nets. So the line is proportional to depth divided by width. Source: HN20;
     theory/wide-nets#criticality, theory/regions-and-random-matrices#paths,

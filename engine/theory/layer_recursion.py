@@ -25,9 +25,9 @@ numbers.
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """v_l = C_w E σ(z)², z ~ N(0, C_b + v_{l−1}): the signals' variance V_l as the width n → ∞.
 
-    At width n, V_l is the variance of a signal in layer l + 1 over draws of this layer's weights, for fixed
-    outputs of layer l. The limit of V_l is v_l. C_w is the variance of the weights times the number of a
-    unit's inputs, and C_b is the variance of the biases. The line is about the start of training, averaged
+    At width n, V_l is the variance of a signal of layer l + 1 over draws of the weights of layer l + 1, for
+    fixed outputs of layer l. The limit of V_l is v_l. C_w is the variance of the weights times the number of
+    a unit's inputs, and C_b is the variance of the biases. The line is about the start of training, averaged
     over the instances. For ReLU or linear σ, the line equals E V_l at every width. The expectation over z is
     computed by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2; theory/wide-nets#criticality.
     """
@@ -65,14 +65,14 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 def signals_of(learner: Learner) -> Signals | None:
     """Return the distribution of the signals in a learner's untrained net, or None if it is not known.
 
-    It is known only for fully connected nets with Gaussian initial weights.
+    The distribution is known only for fully connected nets with Gaussian initial weights.
     """
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """Return None if the replicas of a learner start from independent weights; otherwise, the reason."""
+    """Return None if replicas of a learner start from independent weights; otherwise, the reason why not."""
     if not learner.start_seed:
         return None
     return Finding(
@@ -81,9 +81,9 @@ def starts_anew(learner: Learner) -> Finding | None:
 
 
 def signals_at(at: At) -> Signals:
-    """Return the distribution of the signals in the untrained net of the learner that `at` names.
+    """Return the distribution of the signals in the untrained net of the learner `at.learner`.
 
-    The theory line that is computed at `at` must apply to this learner.
+    A theory line about signals must apply to this learner.
     """
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
@@ -103,17 +103,17 @@ def slope_function(signals: Signals) -> wide_nets.Transfer:
 def infinite(at: At) -> Floats:
     """Return the variances v_l [L] of signals in infinitely wide layers l = 1 … L, as in `layer-recursion`.
 
-    They are averaged over instances and replicas.
+    The variances are averaged over instances and replicas.
     """
     return averaged(at, lambda first, variances: variances)
 
 
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
-    """Average a function of the signals' variances, for an infinitely wide net, over all instances.
+    """Return the mean, over instances and replicas, of a function of the signals' variances in a wide net.
 
-    The mean is also over replicas. The function `of_layers(K_1, v)` receives the variance K_1 of the signals
-    of the first layer, and the array v of the variances v_l of `layer-recursion`. K_1 depends only on the
-    length of an instance, so the function is evaluated once for every length.
+    The net is infinitely wide. The function `of_layers(K_1, v)` receives the variance K_1 of the signals of
+    the first layer, and the array v of the variances v_l of `layer-recursion`. K_1 depends only on the length
+    of an instance, so the function is evaluated once for every length.
     """
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows

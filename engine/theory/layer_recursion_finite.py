@@ -26,9 +26,9 @@ HOMOGENEOUS = ("identity", "relu", "leaky_relu")
 class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-finite"):
     """exp(E log V_l) ≃ v_l exp(−5l/(2n)) for ReLU, v_l exp(−l/n) for linear nets: a typical net's V_l.
 
-    V_l is the variance of a signal in layer l + 1 over draws of this layer's weights, for fixed outputs of
-    layer l. v_l is the value of V_l in infinitely wide nets, as in `layer-recursion`. The line is correct to
-    first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals v_l. If 5l/n is
+    V_l is the variance of a signal of layer l + 1 over draws of the weights of layer l + 1, for fixed outputs
+    of layer l. v_l is the value of V_l in infinitely wide nets, as in `layer-recursion`. The line is correct
+    to first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals v_l. If 5l/n is
     large, rare draws of the weights dominate this mean. Then medians over replicas follow this line, and
     means follow `layer-recursion`. Source: RYH ch. 5; theory/wide-nets#criticality.
     """

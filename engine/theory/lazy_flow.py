@@ -17,12 +17,12 @@ from engine.updates import EUCLIDEAN
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: loss with a fixed kernel c xᵀx̃.
 
-    This is the loss at time t of gradient flow that starts with predictions 0, if the tangent kernel keeps
-    its initial value c xᵀx̃. x and x̃ are two instances. c is a sum over layers. The term of a layer is
-    proportional to its rate factor in `layer_rates`. For nets whose weights are u^D − v^D with parameters u =
-    v = α at the start, and for rate factors 1, c = 2D²α^(2D − 2). The line is exact for a linear neuron,
-    because the neuron's kernel is constant. Nets follow the line as α → ∞. Nets that deviate from the line
-    learn features. Source: WGL20; theory/implicit-bias#kernel-and-rich.
+    L(t) is the loss at time t of gradient flow from predictions 0, if the tangent kernel of instances x and
+    x̃ keeps its initial value c xᵀx̃. c is a sum over layers. The term of a layer is proportional to its rate
+    factor in `layer_rates`. For example, c = 2D²α^(2D − 2) for nets with the weights u^D − v^D, the start u =
+    v = α, and rate factors 1. The line is exact for a linear neuron, because the neuron's kernel is constant.
+    Nets follow the line as α → ∞. Nets that deviate from the line learn features. Source: WGL20;
+    theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"

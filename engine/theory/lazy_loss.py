@@ -1,4 +1,4 @@
-"""Bound on the loss of nets of which only the first layer is trained, in the kernel regime.
+"""Bound on the loss of nets in the kernel regime, if only the first layer is trained.
 
 In this regime, the net is so wide that its tangent kernel hardly changes during training.
 """
@@ -85,8 +85,8 @@ class KernelRegime(Line, frozen=True):
 class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
     """L₀ e^(−γλ₀t/m), γ = 2η: bound on the loss in the kernel regime, after t steps.
 
-    η is the rate, m is the number of rows, and λ₀ is the least eigenvalue of E K, the mean tangent kernel of
-    the first layer. The bound is proved for gradient flow at the time γt, as long as λ_min(K) ≥ λ₀/2. The
+    η is the rate, and m is the number of rows. λ₀ is the least eigenvalue of E K, the mean tangent kernel K
+    of the first layer. The bound is proved for gradient flow at the time γt, as long as λ_min(K) ≥ λ₀/2. The
     loss of gradient descent differs by terms of order γ²/√n for n units. So the line is not a bound for
     gradient descent, but a value to compare with. The measure `sufficient-width` is the least width for which
     λ_min(K) ≥ λ₀/2 is proved. Source: DLL19; theory/wide-nets#kernel-regime.

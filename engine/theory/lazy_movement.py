@@ -22,10 +22,10 @@ class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
     `lazy-loss` defines the number m of rows, the initial loss L₀, the eigenvalue λ₀ and the bound on the loss
     L. A step moves a unit by at most γ a X √L if |σ′| ≤ 1. Here a is the size of the largest output weight. X
     is the largest length of a row, times the factor by which the parametrisation multiplies the inputs of the
-    first layer. If the bound on L holds, the sum of these movements is at most a geometric series. For n
-    units in the NTK parametrisation, a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). The line has values only
-    up to the first evaluation point at which the measured loss exceeds L₀ e^(−γλ₀t/m). Source: DLL19;
-    theory/wide-nets#kernel-regime.
+    first layer. If the bound on L holds, the sum of these movements is at most a geometric series with the
+    sum Δ*. For n units in the NTK parametrisation, a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). The line
+    has values only up to the first evaluation point at which the measured loss exceeds L₀ e^(−γλ₀t/m).
+    Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "movement bound of the kernel regime"

@@ -12,7 +12,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
-    """The function f whose graph connects neighbouring training points by straight lines.
+    """The function f that connects neighbouring training points by straight lines.
 
     Beyond the outermost points, the first and the last of these lines continue. f minimises ∫|f″| among all
     functions that fit the points. The minimiser is not unique: between two neighbouring bends in the same

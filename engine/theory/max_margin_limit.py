@@ -13,8 +13,8 @@ class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """arccos(R)/π: the error of the hard-margin support vector machine, about 0.5005/α for large α.
 
     R is the cosine of the angle between the learned weights and the target. Let κ be the margin, z and z′
-    standard normal, and α = k/(d − 1). R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²),
-    and κ is chosen so that the minimum is 0. Here (·)₊ is the positive part. Source:
+    standard normal, and α = k/(d − 1). R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²).
+    The margin κ is the number for which the minimum is 0. Here (·)₊ is the positive part. Source:
     theory/symmetry#half-spaces.
     """
 

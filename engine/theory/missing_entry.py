@@ -29,8 +29,8 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
     |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing.
     Gradient flow keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant is positive at the
     start, |W₂₂| > W₁₂W₂₁/|W₁₁| as long as ℓ < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to
-    infinity. So such products do not converge to a fit of minimal norm. Source: Razin, Cohen 2020;
-    theory/implicit-bias#matrix-completion.
+    infinity. So products with a positive determinant at the start do not converge to a fit of minimal norm.
+    Source: Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
     """
 
     title: ClassVar[str] = "missing-entry bound"

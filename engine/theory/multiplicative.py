@@ -20,13 +20,12 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from about log d examples.
 
     EGU is the unnormalised exponentiated gradient, and the spindly net has the weights w = u². c = 3 for the
-    rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in expectation
-    over k independent examples. The bound is on the mean loss of k hypotheses, learned from 0, 1, …, k − 1
-    examples. The bound requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the
-    start, and no noise. Each learner has a separate line, with the c for the rate of this learner. The
-    relative entropy between the target and the weights is ln d at the start. Each example lowers this entropy
-    by at least 1/c times the square loss on the example. Source: AW20 Thms 6–7;
-    theory/hadamard#multiplicative.
+    rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound is on the mean loss of
+    k hypotheses, learned from 0, 1, …, k − 1 examples, in expectation over k independent examples. The bound
+    requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no noise.
+    Each learner has a separate line, with the c for the rate of this learner. The relative entropy between
+    the target and the weights is ln d at the start. Each example lowers this entropy by at least 1/c times
+    the square loss on the example. Source: AW20 Thms 6–7; theory/hadamard#multiplicative.
     """
 
     title: ClassVar[str] = "multiplicative-update bound"
@@ -84,9 +83,10 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
-    """Return the rate of EGU that corresponds to the learner's rate.
+    """Return the rate of EGU that corresponds to the learner's rate, or None.
 
-    The result is None for a learner that is neither EGU nor equivalent to EGU for small steps.
+    The result is None for learners that are neither EGU nor equivalent to EGU for small steps. It is also
+    None if the rate is not a fixed number.
     """
     if learner.update is None or learner.architecture is None:
         return None

@@ -21,9 +21,9 @@ from engine.theory import (
 class Noise(RotationInvariant, frozen=True, tag="noise"):
     """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): lower bound on the loss for label noise σ².
 
-    The bound holds in expectation over instances and noise. The bound requires Gaussian instances or points
-    of a sphere, ‖w*‖ = 1 and square loss on the noisy labels. The expected loss of weights ŵ on an unseen row
-    is σ² + ‖ŵ − w*‖². For a rotation-invariant learner, w* is effectively uniform on the sphere, so the
+    The bound holds in expectation over instances and noise. It requires Gaussian instances or points of a
+    sphere, ‖w*‖ = 1 and square loss on the noisy labels. The expected loss of weights ŵ on an unseen row is
+    σ² + ‖ŵ − w*‖². For a rotation-invariant learner, w* is effectively uniform on the sphere, so the
     learner's error is at least that of Bayes' rule. By van Trees' inequality on the sphere, this error is at
     least (d−1)σ²/(k + (d−1)σ²), which is about dσ²/k for many examples. The other term, 1 − k/d, is the bound
     for labels without noise, as in `ri-gaussian`. The argument with a uniform w* is from NOISE25; this curve
@@ -32,8 +32,8 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     Proof: let w = w* be uniform on the sphere, ŵ the learner's weights, and e_i the unit vectors. The k
     instances seen are the rows of X, and y are their labels. Let ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1)
     w_i. Partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1.
-    It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖²
-    Σ_i E ξ_i².
+    The same method gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the Cauchy–Schwarz inequality, (d − 1)² ≤
+    E‖ŵ − w‖² Σ_i E ξ_i².
     """
 
     title: ClassVar[str] = "bound with label noise"

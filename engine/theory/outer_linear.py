@@ -16,7 +16,7 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     """1 − k/D, D = d₁⋯d_r: lower bound on the square loss of learners that are linear in the labels.
 
     An instance is a product of r factors. Factor l is one of d_l orthogonal rows with d_l entries and random
-    signs. The bound applies to learners whose predictions are a₀ + Σ_j a_j y_j and do not change if single
+    signs. The bound applies to learners with predictions a₀ + Σ_j a_j y_j that do not change if single
     factors are rotated. Gradient descent on a weight matrix that starts at 0 attains the bound. Derived here;
     no earlier statement is known to us. Source: theory/hadamard#factors.
 

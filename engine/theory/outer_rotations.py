@@ -15,11 +15,11 @@ from engine.theory.percolation import OfFactors
 class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     """1 − (k+1)/D, D = d₁⋯d_r, on products of r factors: no learner that is invariant under O(D) does better.
 
-    The bound holds in expectation over the signs of the rows, for square loss and every order of the
-    instances that is independent of the signs. If all factors have an even number d_l of rows, the bound is
-    tight at k = D − 1, because the product of all labels seen then equals the last label. If the rows had D
-    independent signs, the bound would be 1 − k/D, as in `ri-signed`. Derived here; no earlier statement is
-    known to us. Source: theory/hadamard#factors.
+    The bound holds in expectation over the signs of the rows, for square loss. The order of the instances
+    must be independent of the signs. If all factors have an even number d_l of rows, the bound is tight at k
+    = D − 1: the product of all labels seen then equals the last label. If the rows had D independent signs,
+    the bound would be 1 − k/D, as in `ri-signed`. Derived here; no earlier statement is known to us. Source:
+    theory/hadamard#factors.
 
     Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows
     seen, a prediction has the same mean p on all unseen rows. On these rows, the summed loss is Σ(p − y)² ≥ m

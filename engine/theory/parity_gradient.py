@@ -17,11 +17,11 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}), h C_w λ¹_k: squared gradients of the first and the second layer.
 
-    These are expected values over random starts. The net has h ReLU units with Gaussian weights and no
-    biases, and the rows are all vectors of n bits. The label is the product of k bits. C_w of a layer is the
-    variance of its weights times the number of a unit's inputs. The gradient of the first layer contains C_w
-    of the second layer, and vice versa. λ⁰ and λ¹ are the eigenvalues, by degree, of the kernels of step
-    units and ReLU units with Gaussian weights. For odd k ≥ 3, both gradients are 0. Source:
+    The formulas are means over random starts. The net has h ReLU units with Gaussian weights and no biases,
+    and the rows are all vectors of n bits. The label is the product of k bits. C_w of a layer is the variance
+    of its weights times the number of a unit's inputs. The gradient of the first layer contains C_w of the
+    second layer, and vice versa. λ⁰ and λ¹ are the eigenvalues, by degree, of the kernels of step units and
+    ReLU units with Gaussian weights. For odd k ≥ 3, both gradients are 0. Source:
     theory/parities-and-noise#parities.
     """
 

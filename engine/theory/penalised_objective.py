@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """Base class of theory lines about nets whose mean square error plus λ/2 Σ_j (a_j² + w_j²) is least."""
+    """Base class of theory lines about nets with the least mean square error plus λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -31,9 +31,9 @@ class WithPenalty(OfOneNumber, frozen=True):
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """Return the least penalised loss and its minimiser, among all nets with one hidden layer.
+        """Return the least penalised loss of nets with one hidden layer and its minimiser, for each replica.
 
-        The entry of a replica is None if two of its training rows are equal.
+        A replica with two equal training rows has the entry None.
         """
         rate = at.learner.net.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))

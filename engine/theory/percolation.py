@@ -1,6 +1,6 @@
 """A lower bound on the loss for outer products of two factors.
 
-It applies to learners that are invariant under rotations of each factor.
+The bound applies to learners that are invariant under rotations of each factor.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class OfFactors(ByVerdict, frozen=True):
     """Base class of theory lines for instances x¹ ⊗ … ⊗ xʳ.
 
     The lines apply to learners that are invariant under rotations of single factors. The rows of each factor
-    are orthogonal. So the predictions of such learners have the same distribution as if the rows of factor l
-    were √d_l e_i, where e_i are the unit vectors. So the random signs of the rows influence predictions only
+    are orthogonal. So a rotation of factor l can turn its rows into √d_l e_i, with unit vectors e_i, and
+    predictions keep their distribution. Therefore, the random signs of the rows influence predictions only
     through the labels. A label is the product of one fair random sign per factor.
     """
 
@@ -74,15 +74,17 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
     One factor has d rows x, and the other has d′ rows z, which are called columns. An instance x zᵀ is a pair
     of a row and a column. The pairs seen are the edges of a bipartite graph. The sum is over the connected
-    components i of this graph, with r_i rows and q_i columns. The bound holds in expectation over the signs
-    of the rows, for any loss. The constant c is the least mean loss if a label is ±1 with probability ½ each;
-    it is 1 for square loss. The order of the pairs must be independent of the signs of the rows and of the
-    learner's random choices. The bound is computed exactly for the pairs seen. In random order, the bound
-    falls once k exceeds √(d d′). A random graph then has a large connected component, and the labels of all
-    pairs in this component are determined. `path-rule` attains the bound for square loss. It is known that
-    connectivity decides whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The
-    bound for all learners that are invariant under rotations of single factors is derived here; no earlier
-    statement is known to us. Source: theory/hadamard#factors.
+    components i of this graph, with r_i rows and q_i columns.
+
+    The bound holds in expectation over the signs of the rows, for any loss. The constant c is the least mean
+    loss on a label that is +1 or −1 with probability ½ each. For square loss, c = 1. The order of the pairs
+    must be independent of the signs of the rows and of the learner's random choices. The bound is computed
+    exactly for the pairs seen. In random order, the bound falls once k exceeds √(d d′). The graph then has a
+    large connected component, and the labels seen determine the labels of all pairs in this component.
+    `path-rule` attains the bound for square loss. Király, Theran and Tomioka (2012) proved that connectivity
+    decides whether a matrix of rank one can be completed. The bound for all learners that are invariant under
+    rotations of single factors is derived here; no earlier statement is known to us. Source:
+    theory/hadamard#factors.
 
     Proof: the label of row u and column v is σ_u τ_v, with independent fair signs σ_u and τ_v. These signs
     are fair because the rows and the columns have random signs. Suppose that row u and column v are not

@@ -22,9 +22,10 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: limit of the percolation bound.
 
     The bound and the graph are those of `percolation`. ρ and ρ′ are the shares of rows and columns in the
-    largest component of a random bipartite graph, as d, d′ → ∞ with κ and κ′ fixed. ρ and ρ′ are 0 for k <
-    √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation` is up to 0.06 below the limit. The line
-    is the limit of the loss of `path-rule`, which attains `percolation`. Source: theory/hadamard#factors.
+    largest component of a random bipartite graph, as d, d′ → ∞ with κ and κ′ fixed. For k < √(d d′), both
+    shares are 0. For d = d′, the line is 1 − ρ². At d = d′ = 16, the mean of `percolation` over random orders
+    is up to 0.13 below the limit. The line is the limit of the loss of `path-rule`, which attains
+    `percolation`. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "percolation limit"

@@ -26,13 +26,13 @@ class RankDoubling(ByVerdict, frozen=True, tag="rank-doubling"):
     """2^k: the largest rank of the weights of all targets, if entries of instances have only two values.
 
     The weights of all targets form a matrix with one column per target. The bound applies to learners that
-    treat all features alike, and start with equal weights for all features. Such a learner cannot distinguish
-    two features that agree on all k instances seen, because exchanging the two features does not change these
-    instances. Group the features by their entries in these k instances. There are at most 2^k groups, and
-    every weight vector is constant on each group. So the weight vectors lie in a space of at most 2^k
-    dimensions. Multiplicative updates such as EGU attain the rank 2^k. Gradient descent from 0 also satisfies
-    the bound, but its weight vectors have at most the rank k. Source: the talk on WKA21, "rank grows
-    exponentially fast"; theory/hadamard#all-targets.
+    treat all features alike, and start with equal weights for all features. If two features agree on all k
+    instances seen, exchanging the two features does not change these instances. So such a learner gives both
+    features equal weights. Group the features by their entries in the k instances. There are at most 2^k
+    groups, and every weight vector is constant on each group. So the weight vectors lie in a space of at most
+    2^k dimensions. Multiplicative updates such as EGU attain the rank 2^k. Gradient descent from 0 also
+    satisfies the bound, but its weight vectors have at most the rank k. Source: the talk on WKA21, "rank
+    grows exponentially fast"; theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "doubling bound"

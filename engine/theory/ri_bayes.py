@@ -56,7 +56,7 @@ class HalfSpace(Line, frozen=True):
 
 
 class OfSolver(HalfSpace, frozen=True):
-    """Base class of theory lines about the error of one solver. Such a line applies to this solver only."""
+    """Base class of theory lines about the error of one solver. The line applies only to this solver."""
 
     solver: ClassVar[str]
     """Kind of the solver that the line is about."""

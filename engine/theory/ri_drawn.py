@@ -24,10 +24,10 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     """c(1 − r/d) after r different rows have been drawn: no rotation-invariant learner does better.
 
     Examples are drawn independently of the random signs of the Hadamard rows. So, given the drawn examples,
-    the labels of all other rows are fair coins. The constant c is the least mean loss on such a label. The
-    bound is computed for the draws of every replica, and holds in expectation over the signs. The mean of the
-    bound over the draws is c(1 − 1/d)^k, the bound `duplicates`. Gradient descent with the rate η = 1/(2d)
-    attains the bound for every sequence of draws. Source: WKA21 Thm 3 and App. A.
+    the labels of all other rows are fair coins. The constant c is the least mean loss on a label that is a
+    fair coin. The bound is computed for the draws of every replica, and holds in expectation over the signs.
+    The mean of the bound over the draws is c(1 − 1/d)^k, the bound `duplicates`. Gradient descent with the
+    rate η = 1/(2d) attains the bound for every sequence of draws. Source: WKA21 Thm 3 and App. A.
     """
 
     title: ClassVar[str] = "bound for drawn rows"

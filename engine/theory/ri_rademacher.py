@@ -27,12 +27,12 @@ from engine.theory import (
 class RIRademacher(ByVerdict, frozen=True, tag="ri-rademacher"):
     """(1 − k/n)(1 − k/d) on random ±1 instances: no learner that is linear in the labels does better.
 
-    This is the curve of `ri-gaussian`, (1 − k/d)² for n = d. The bound holds in expectation over the
-    instances, for square loss and ‖w*‖ = 1. The bound applies to learners with predictions a₀ + Σ_j a_j y_j,
-    where the coefficients a_j depend on the instances and on random choices of the learner. Permutations and
-    sign flips of the features must not change the coefficients. Other learners can go below the bound. It was
-    conjectured that rotation-invariant learners cannot, but `tanh-lls` does. Derived here; no earlier
-    statement is known to us. Source: theory/hadamard#random-signs; the curve is that of WKA21 §6.
+    The curve is the same as that of `ri-gaussian`: (1 − k/d)² for n = d. The bound holds in expectation over
+    the instances, for square loss and ‖w*‖ = 1. The bound applies to learners with predictions a₀ + Σ_j a_j
+    y_j. The coefficients a_j depend only on the instances and on random choices of the learner. Permutations
+    and sign flips of the features must not change the coefficients. Other learners can go below the bound. A
+    conjecture said that rotation-invariant learners cannot, but `tanh-lls` refutes it. Derived here; no
+    earlier statement is known to us. Source: theory/hadamard#random-signs; the curve is that of WKA21 §6.
 
     Proof: flipping the sign of feature i in all instances changes no coefficient, but changes the sign of x_i
     − Σ_j a_j x_ji. So this difference is uncorrelated with a₀ and with the difference for any other feature.

@@ -24,7 +24,7 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     The bound holds for every loss, in expectation over the signs and any randomness of the labels. The
     constant c is the least mean loss on a label ±1 from a fair coin. c is 1 for square, hinge and exponential
     loss, and ln 2 for logistic loss. The labels of unseen rows are fair coins, and orthogonal rows contain no
-    information about one another. If a target combines several features, its labels do not all have size 1.
+    information about each other. If a target combines several features, its labels do not all have size 1.
     For such targets, the bound holds for square loss, in expectation over the order too. Source: WKA21 Thm 3.
     """
 

@@ -21,9 +21,9 @@ the error.
 class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     """arccos(√(1 − ρ))/π: the error of ridge regression on labels ±1 with the best λ = d(π/2 − 1).
 
-    ρ solves the equation ρ = 1/(1 + αq/(1 + qρ)), where q = s/(1 − s), s = 2/π and α = k/(d − 1). Ridge
-    regression minimises the sum of squares plus λ‖w‖², and this λ is the best for every k. Source:
-    theory/symmetry#half-spaces.
+    ρ solves ρ = 1/(1 + αq/(1 + qρ)), where q = s/(1 − s), s = 2/π and α = k/(d − 1). Ridge regression
+    minimises the sum of squared errors plus λ‖w‖². The penalty λ = d(π/2 − 1) gives the least error for every
+    k. Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"

@@ -17,11 +17,11 @@ class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
     """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron on orthogonal rows of ±1.
 
     Example j is a row x_j with the label y_j. Step j uses this example alone, and has the size s_j. The
-    neuron starts at 0. The line is for update rules such as AdaGrad and sign descent, which are not rotation
-    invariant. But a step of such a rule on a single example with entries ±1 adds a multiple of the example,
-    as a step of an invariant rule does: w ← w + s_j y_j x_j. Step j changes the prediction for x_j by s_j y_j
-    d, and no other prediction. With s_j = η, the loss is 1 − k/d + (k/d)(1 − ηd)². With s_j = 1/d, the loss
-    is 1 − k/d. Source: theory/symmetry#modern-optimizers.
+    neuron starts at 0. The line applies to update rules such as AdaGrad and sign descent. These rules are not
+    rotation invariant. But on a single example with entries ±1, a step of these rules adds a multiple of the
+    example, as for invariant rules: w ← w + s_j y_j x_j. Step j changes the prediction for x_j by s_j y_j d,
+    and no other prediction. With s_j = η, the loss is 1 − k/d + (k/d)(1 − ηd)². With s_j = 1/d, the loss is 1
+    − k/d. Source: theory/symmetry#modern-optimizers.
     """
 
     title: ClassVar[str] = "loss of scalar steps"

@@ -16,11 +16,11 @@ class ShortestPrivate(OfUnseen, ByVerdict, frozen=True, tag="shortest-private"):
 
     The rows are those of the matrix `wilson`. A row with label +1 has one private entry 1, and a row with
     label −1 has m private entries 1. Private entries are 0 in all other rows. The shortest fit is w = Xᵀα.
-    The coefficients are α₊ = (4n₋ + m)/D for label +1 and α₋ = −(4n₊ + 1)/D for label −1, with D = 8n₊n₋ + 3m
-    n₊ + 3n₋ + m. The prediction for an unseen row is 3n₊α₊ + n₋α₋ if its label is +1, and n₊α₊ + 3n₋α₋ if its
-    label is −1. Once both classes have been seen, these predictions have the right signs, so no unseen row is
-    misclassified. Weights that start at 0 and stay in the span of the rows seen converge to w if training
-    fits these rows. Source: after Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    Its coefficients are α₊ = (4n₋ + m)/D for label +1, and α₋ = −(4n₊ + 1)/D for label −1. Here D = 8n₊n₋ +
+    3m n₊ + 3n₋ + m. The prediction for an unseen row is 3n₊α₊ + n₋α₋ if its label is +1, and n₊α₊ + 3n₋α₋ if
+    its label is −1. Once both classes have been seen, these predictions have the right signs, so no unseen
+    row is misclassified. Weights that start at 0 and stay in the span of the rows seen converge to w if
+    training fits these rows. Source: after Wilson, Roelofs, Stern, Srebro, Recht 2017;
     theory/automatic-descent#adaptive-fail.
     """
 

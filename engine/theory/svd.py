@@ -16,8 +16,8 @@ class SVD(ByVerdict, frozen=True, tag="svd"):
     After k examples, the m weight vectors lie in the span of k instances. So the predictions for all targets
     form a matrix of rank at most k. The labels Y are a matrix of n rows and m targets, with singular values
     s_i(Y). The bound is the squared distance of Y from the nearest matrix of rank k, divided by nm. The bound
-    holds on any matrix and for any feature map. It holds for the given labels, not only in expectation. With
-    all d Hadamard features as targets, the bound is 1 − k/d. Source: WV05; WKA21 Thm 9.
+    holds for the given labels, not only in expectation, on any matrix and for any feature map. With all d
+    Hadamard features as targets, the bound is 1 − k/d. Source: WV05; WKA21 Thm 9.
     """
 
     title: ClassVar[str] = "singular-value bound"

@@ -15,11 +15,11 @@ class SVDDoubled(ByVerdict, frozen=True, tag="svd-doubled"):
 
     The targets are all columns of the instance matrix, and their negatives. After k examples, the weight
     vectors of all targets lie in the span of k instances and the start that all targets share. So the
-    predictions for all targets have rank k + 1. On any matrix and with any feature map, the loss is at least
-    (1/nm) Σ_{i>k+1} s_i(Y)², where s_i(Y) are the singular values of the labels Y of n rows and m targets.
-    For Hadamard rows and labels without noise, even the stronger bound 1 − k/d holds, but the line does not
-    use it. A start that helps one target harms the negative of this target at least as much. Source: WKA21
-    Thm 10.
+    predictions for all targets have rank k + 1. Let s_i(Y) be the singular values of the labels Y of n rows
+    and m targets. On any matrix and with any feature map, the loss is at least (1/nm) Σ_{i>k+1} s_i(Y)². For
+    Hadamard rows and labels without noise, even the stronger bound 1 − k/d holds, but the line does not use
+    it. A start that helps one target harms the negative of this target at least as much. Source: WKA21 Thm
+    10.
     """
 
     title: ClassVar[str] = "bound from any start"

@@ -28,9 +28,9 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     W₁ᵀw₂ for every target lie in the span of 2k + 1 vectors: x_t and A x_t for each example, and W₁(0)ᵀw₂(0).
     So the weights of all targets have at most the rank 2k + 1. On other rows, the bound is (1/nm) Σ_{i>2k+1}
     s_i(Y)² for the matrix Y of the labels of n rows and m targets. Here s_1(Y), s_2(Y), … are the singular
-    values of Y, largest first. Both bounds hold for any feature map. It was conjectured that the bound also
-    holds with k + 1 in place of 2k + 1. `two-layer-gap` refutes this conjecture by a feature map and a start
-    that are constructed for this purpose. Source: WKA21 Thm 12.
+    values of Y, largest first. Both bounds hold for any feature map. A conjecture said that the bound also
+    holds with k + 1 in place of 2k + 1. `two-layer-gap` refutes the conjecture with a constructed feature map
+    and start. Source: WKA21 Thm 12.
     """
 
     title: ClassVar[str] = "two-layer bound"

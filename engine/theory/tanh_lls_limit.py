@@ -71,7 +71,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
 
 def unseen(rho: Floats) -> Floats:
-    """Return the expected loss mmse(ρ/(1 − ρ)) of an unseen row, for every ρ. For ρ ≥ 1, it is 0."""
+    """Return the expected loss mmse(ρ/(1 − ρ)) of an unseen row, for every ρ. For ρ ≥ 1, the loss is 0."""
     costs = np.zeros(len(rho))
     under = rho < 1
     s = (rho[under] / (1 - rho[under]))[:, None]

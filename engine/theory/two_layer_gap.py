@@ -1,4 +1,4 @@
-"""The loss of two linear layers whose start and feature map are constructed for the order of the rows."""
+"""The loss of two linear layers, with a start and a feature map constructed for the order of the rows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     is the limit of the loss of the architecture `two-layer-decoder`. In the limit, the fields `eps` and `mu`
     of this architecture go to 0, and the field `gain` goes to ∞. The loss is the same for each of the
     targets, the columns of [H, −H] for the Hadamard matrix H. The predictions have rank 2(k − 1), and
-    `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is tight up to 3/d. It was conjectured that
-    the loss is at least 1 − (k+1)/d for every start and every φ. From k = 4 on, this loss refutes the
-    conjecture. For usual starts, and for φ independent of the order of the rows, the question is open.
-    Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
+    `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is tight up to 3/d. A conjecture said that the
+    loss is at least 1 − (k+1)/d for every start and every φ. From k = 4 on, the line is below this value,
+    which refutes the conjecture. For usual starts, and for φ independent of the order of the rows, the
+    question is open. Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
     """
 
     title: ClassVar[str] = "limit of the decoder"

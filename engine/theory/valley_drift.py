@@ -17,12 +17,14 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
 
     The valley is the loss L = λ(v) u² of two weights u and v, with λ = 1 + v² and the floor u = 0. Each step
     follows one example. Label noise of standard deviation σ keeps the mean ⟨u²⟩ of u² at ησ²/(1 − ηλ). So the
-    mean gradient along the floor is λ′(v)⟨u²⟩, and v moves to where the curvature is small. Wei and Schwab
-    write the drift as −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the
-    Hessian 2λ. The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the
-    constant c. Lambert's function W solves this equation for v². Training starts at u = 0, so at first the
-    measured drift lags behind the line. The measure `layer-mean` is the mean over nets of each weight. For u,
-    this mean is 0. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    mean gradient along the floor is λ′(v)⟨u²⟩, and v moves to smaller curvature. Wei and Schwab write the
+    drift as −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ.
+
+    The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, where the start determines the constant c.
+    Lambert's function W solves this equation for v². If ηλ ≥ 1 at the start, the line has no value for v.
+    Training starts at u = 0, so at first the measured drift lags behind the line. The measure `layer-mean` is
+    the mean over nets of each weight. For u, this mean is 0. Source: Wei, Schwab 2019;
+    theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"

@@ -16,8 +16,8 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     """1 + n + n(n − 1)/2: number of cells into which n lines in general position cut a plane.
 
-    The number equals Σ_{i ≤ 2} C(n, i). The n units of a net with one hidden layer and biases (C_b > 0)
-    switch along such lines. At a random start, these lines are in general position with probability 1.
+    The number equals Σ_{i ≤ 2} C(n, i). In a net with one hidden layer and biases (C_b > 0), each of the n
+    units switches along a line. At a random start, these lines are in general position with probability 1.
     Source: Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
 

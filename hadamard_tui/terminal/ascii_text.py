@@ -78,9 +78,12 @@ _WORDS = {
 WHATEVER = "(…)"
 """Ellipsis in parentheses, which becomes "( )" in ASCII. Any other ellipsis marks a shortened text."""
 
-_LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "=="}
+_LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "==", "≤": "<=", "≥": ">="}
 _WITH_SPACES = {"≤ ": "<=", "≥ ": ">=", "η = ": "eta=", "ν = ": "nu= "}
 """ASCII forms of signs with spaces, of the same width. One letter would mean another relation or symbol."""
+
+_GROWTH = 24
+"""Characters by which a printed line may be longer in ASCII."""
 
 _POWER = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _LONGER = re.compile(
@@ -92,6 +95,18 @@ _LONGER = re.compile(
 
 def to_ascii(text: str) -> str:
     return "".join(_ascii_forms(text))
+
+
+def ascii_rest(line: str, start: int) -> str:
+    """Return the ASCII form of a printed line from position `start`, before which all characters are ASCII.
+
+    Unlike on the screen, the line may grow at its end, which leaves room for signs such as ± and ².
+    """
+    forms = _ascii_forms(line + " " * _GROWTH)
+    if "".join(forms[:start]) != line[:start]:  # as for 10⁻³, where the sign begins before its exponent
+        return ascii_rest(line[start:], 0)
+    rest = "".join(forms[start:])
+    return rest[: max(len(rest.rstrip(" ")), len(rest) - _GROWTH)]
 
 
 @lru_cache(maxsize=512)

@@ -56,12 +56,21 @@ def lacks_letters() -> bool:
 
 
 def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
-    """Return an equally wide ASCII version of the unencodable text, and the position after it."""
-    from hadamard_tui.terminal.ascii_text import to_ascii
+    """Return the ASCII version of the unencodable text, and the position after it.
+
+    A stream that has only ASCII gets the rest of the line at once, so that longer forms find room in spaces.
+    """
+    from hadamard_tui.terminal.ascii_text import ascii_rest, to_ascii
 
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return to_ascii(error.object[error.start : error.end]), error.end
+    text = error.object
+    if error.encoding != "ascii":
+        return to_ascii(text[error.start : error.end]), error.end
+    start = text.rfind("\n", 0, error.start) + 1
+    end = text.find("\n", error.start)
+    end = len(text) if end < 0 else end
+    return ascii_rest(text[start:end], error.start - start), end
 
 
 @contextmanager

@@ -98,6 +98,22 @@ def test_a_break_does_what_its_words_say(talk_name: str, number: int) -> None:
     assert done.outcomes
 
 
+@pytest.mark.parametrize("talk_name", sorted(tours.talks()))
+def test_a_broken_learner_is_called_gd_only_if_it_takes_plain_gradient_steps(talk_name: str) -> None:
+    for stop in stops(talk_name):
+        document = {} if stop.breaks is None else broken(stop, stop.breaks)
+        for learner in document.get("learners", []):
+            if learner.get("name") == "GD":
+                assert not learner.get("solver"), stop.preset
+                kinds = {
+                    field: part if isinstance(part, str) else part["kind"]
+                    for field in ("update", "architecture")
+                    if (part := learner.get(field)) is not None
+                }
+                assert kinds.get("update", "gd") == "gd", stop.preset
+                assert kinds.get("architecture") != "spindly", stop.preset
+
+
 SIXTEEN = ("problem.matrix.d=16", "learners.EGU.update.lr=0.3", "claims=[]")
 CHANGE = Break(
     set=("learners.GD.update.lr=0.01",),

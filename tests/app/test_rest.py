@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from benchmarks import tui as benchmark
 from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.colours import palette
@@ -21,10 +22,10 @@ from hadamard_tui.screens.modal import Failure, Modal
 from hadamard_tui.terminal.terminal_input import ExitEvent, chunks
 from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.controls import Entry
+from hadamard_tui.widgets.controls import Entry, NumberEntry
 from hadamard_tui.widgets.screen_lines import Status
 from hadamard_tui.widgets.setup import SetupPane
-from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.side import RunList, RunRows
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, opened, until
@@ -101,6 +102,14 @@ def leaves(kind: type[Screen[object]]) -> set[type[Screen[object]]]:
     """Page classes of a kind, without base classes of other pages."""
     below = {page for page in kind.__subclasses__() if page.__module__.startswith("hadamard_tui.")}
     return set().union(*map(leaves, below)) if below else {kind}
+
+
+def test_the_benchmark_opens_every_page_by_its_name():
+    opened_by_benchmark = {name for name, _ in benchmark.PAGES.values() if name}
+    pages = {page.__name__ for page in leaves(Modal)}
+    # `Welcome` is shown at the start of the program, and the page of a diagnosis needs a table.
+    assert pages - opened_by_benchmark == {"Welcome", "DiagnosisPage"}
+    assert opened_by_benchmark - pages == {RunRows.__name__, NumberEntry.__name__}
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from engine.results import tables
 from engine.spec import presets
 from hadamard_tui.headless import verifying
 from hadamard_tui.state.launch import begin
+from hadamard_tui.terminal import standard_streams
 from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .conftest import Answer
@@ -175,6 +176,24 @@ def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding
 @pytest.mark.slow
 def test_ascii_is_drawn_where_it_is_wished_for() -> None:
     assert printed(f"run {SMALL} --ascii", "utf-8").isascii()
+
+
+@pytest.mark.parametrize(
+    ("line", "in_ascii"),
+    [
+        ("GD: (1 − k/d)² ≥ ½, all of ±1", "GD: (1 - k/d)^2 >=1/2, all of +-1"),
+        ("Σ_{j≤k}", "S_{j<=k}"),
+        ("of 10⁻³", "of 10^-3"),
+        ("a = 2·10⁻³ ± 0.1", "a = 2*1e-3 +-0.1"),
+        ("(…) a bound", "( ) a bound"),
+        ("±1│±1 │", "~1|~1 |"),
+        ("±1  ", "+-1 "),
+        ("first ±1\nsecond ±1\n", "first +-1\nsecond +-1\n"),
+    ],
+)
+def test_a_printed_line_grows_so_that_signs_keep_their_meaning(line: str, in_ascii: str) -> None:
+    standard_streams.prepare()
+    assert line.encode("ascii", standard_streams.DRAWN).decode() == in_ascii
 
 
 @pytest.mark.slow

@@ -195,6 +195,14 @@ def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss):
                 assert_twins(curve, twin)
 
 
+def test_a_pass_one_by_one_over_all_rotated_rows_ends_at_loss_zero():
+    learner = {"GD": {"update": {"kind": "gd", "lr": 1 / 256}}}
+    words = {"matrix": ROTATED, "d": 128, "replicas": 3, "dtype": "float32"}  # √128 is rounded
+    losses = run(experiment(learners=learner, path="one-by-one", **words)).curves[0].mean("loss")
+    assert losses.min() >= 0, "a square loss"
+    assert losses[-1] < 1e-13, "labels are rounded by 6e-8 of their size"
+
+
 def test_a_pass_one_by_one_with_clipped_predictions_is_that_of_the_matrix():
     words = {"noise": 1.0, "d": 16, "replicas": 2, "protocol": {"kind": "one-pass", "clip": 0.5}}
     [(curve, twin)] = twins("one-by-one", learners={"GD": {"update": {"kind": "gd", "lr": 0.02}}}, **words)

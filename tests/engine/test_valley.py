@@ -59,8 +59,10 @@ def test_walkers_have_the_moments_of_simulated_ones():
 
 def test_the_mean_weight_of_a_layer_is_that_of_its_entries():
     net = gd(0.1, kind="dense", widths=[3])
-    words = {"measures": [{"kind": "layer-mean"}], "protocol": "at-init", "dtype": "float64"}
+    measures = [{"kind": "layer-mean"}, {"kind": "layer-mean", "square": True}]
+    words = {"measures": measures, "protocol": "at-init", "dtype": "float64"}
     measured = run(experiment("gaussian", "coin", {"it": net}, d=4, **words)).curves[0]
     start = catalogue.make("architectures", "dense", widths=[3]).start(Streams([0])("init"), 4)
-    expected = [start["W1"].mean(), start["W2"].mean()]
-    np.testing.assert_allclose(measured.array("layer-mean").values[0, 0], expected, rtol=1e-12)
+    for name, power in (("layer-mean", 1), ("layer-mean-square", 2)):
+        expected = [(start["W1"] ** power).mean(), (start["W2"] ** power).mean()]
+        np.testing.assert_allclose(measured.array(name).values[0, 0], expected, rtol=1e-12)

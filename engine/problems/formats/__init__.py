@@ -1,7 +1,7 @@
 """Readers of the file formats that can hold a table of numbers or words.
 
-A reader determines the columns of a table from the beginning of its file, before it reads any number. Files
-may be compressed by gzip. The columns of a pandas DataFrame become numbers or words.
+Except for SVMlight files, a reader determines the columns of a table before it reads the numbers.
+Text files may be compressed by gzip. The columns of a pandas DataFrame become numbers or words.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ They hold the table and the drawn rows in float64, and the rows in float32.
 
 
 class NotATable(ValueError):
-    """Error: a file holds no table of numbers. The text is the reason, without a full stop."""
+    """Error: a file holds no table of numbers. The error's text is the reason, without a full stop."""
 
 
 class MissingCell(NotATable):
@@ -64,7 +64,7 @@ class MissingCell(NotATable):
 class TooLarge(NotATable):
     """Error: a table does not fit into free memory.
 
-    The text has no subject, because messages put the name of the file before it.
+    The error's text has no subject, because messages put the name of the file before the text.
     """
 
 
@@ -93,7 +93,7 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Description of the table in a file, made from the file's beginning, with a function that reads it."""
+    """Description of the table in a file, and a function that reads the table."""
 
     width: int
     """Number of columns."""
@@ -136,9 +136,9 @@ class Content:
     """Cells of the first rows of a text file. Empty for other formats."""
 
     frame: Callable[[], pd.DataFrame] | None = None
-    """Function that reads all cells, also words, dates and missing cells; it names columns by their position.
+    """Function that reads all cells, including words, dates and missing cells. Column names are positions.
 
-    None for formats that hold only numbers. Raises: NotATable, or errors of a library.
+    None for formats that can only hold numbers. Raises: NotATable, or errors of a library.
     """
 
 
@@ -169,7 +169,7 @@ def check_type(kind: np.dtype[Any]) -> None:
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
     """Check that all numbers in a table are finite. Raises: NotATable.
 
-    `place` names the row and column of a cell in the message.
+    `place` returns the text for a row and a column in the message.
     """
     # The check goes piece by piece, because a mask of the whole table would take an eighth of its memory.
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
@@ -180,7 +180,7 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 
 
 def no_number(value: float, place: str) -> NotATable:
-    """Return the error for a cell that holds `value`, which is NaN or infinite."""
+    """Return the error for a cell with the value NaN or ±infinity."""
     if np.isnan(value):
         return MissingCell(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
@@ -217,7 +217,7 @@ def opened(file: Path) -> io.BufferedReader:
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
 """Pattern of a number that is written as text.
 
-Unlike Python's `float`, it allows no _ between digits, and no digits of other scripts.
+Unlike Python's `float`, the pattern allows no _ between digits, and no digits of other scripts.
 """
 
 BLANKS = " \t\r\n"
@@ -234,9 +234,9 @@ Its arguments are the index of the row in a DataFrame, and the position of the c
 
 
 def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
-    """Return the columns of a DataFrame as numbers [n, d]. Columns are named by their position in the file.
+    """Return the columns of a DataFrame as numbers [n, d]. Column names must be positions in the file.
 
-    Raises: NotATable, which names the row and column of the first cell that is not a finite number.
+    Raises: NotATable, which names the row and column of a cell that is not a finite number.
     """
     if all(kind.kind in "iufb" for kind in set(frame.dtypes)):
         numbers: NDArray[np.float64] = frame.to_numpy(np.float64)
@@ -249,7 +249,7 @@ def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
 
 
 def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
-    """Return the cells of a column as words without outer spaces. Raises: MissingCell for an empty cell."""
+    """Return the cells of a column as words, stripped of spaces. Raises: MissingCell for an empty cell."""
     if (missing := cells.isna().to_numpy()).any():
         row = int(missing.argmax())
         raise MissingCell(f"{place(row, column)} has no value (empty, NA or nan); every row needs a label")

@@ -55,7 +55,7 @@ def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Describe one array of an .npz file: the array that the settings select.
+    """Describe the only array of an .npz file, or the array that the settings select.
 
     Raises: NotATable, BadField, zipfile.BadZipFile.
     """

@@ -1,4 +1,4 @@
-"""Dialect of a text file: separator, decimal sign, header and index. Its first lines determine them.
+"""Dialect of a text file: separator, decimal sign, header and index, detected from the file's first lines.
 
 If these lines are ambiguous, the file is refused. The error names the setting that resolves the ambiguity.
 """
@@ -99,9 +99,9 @@ def dialect_of(
         settings: settings of the user, which override what the lines suggest.
         suffix: suffix of the file's name.
         has_extra_record: function that compares the number of records in the file with the number of rows
-            that the preset needs. It returns True if the file has one record more, which means that the first
-            record is a header. It returns False if the numbers are equal. Otherwise, or if the preset needs
-            no particular number, it returns None.
+            that the preset needs. True: the file has one record more, so the first record is a header. False:
+            the numbers are equal. None: the numbers differ otherwise, or the preset needs no particular
+            number.
 
     Raises: NotATable, BadField.
     """
@@ -136,7 +136,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the position of each column in which most cells are words, with one of its words.
+    """Yield each column in which most cells are words: its position and its first word.
 
     Missing cells, numbers and truth values are not words.
     """
@@ -173,9 +173,9 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
 
 
 def _comments_and_separator(lines: Sequence[str]) -> tuple[int, str]:
-    """Return the number of comment lines before the table, and the separator that one of them declares.
+    """Return the number of lines before the table, and the separator that a line such as `sep=;` declares.
 
-    The separator is empty if none declares it.
+    These lines are comments, empty lines and declarations. Without a declaration, the separator is "".
     """
     separator, count = "", 0
     for line in lines:
@@ -193,7 +193,7 @@ def _comments_and_separator(lines: Sequence[str]) -> tuple[int, str]:
 def _best_records(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Divide the lines into records by the separator and decimal sign that fit best; return all three.
+    """Return the records in the lines, and the separator and decimal sign that fit the lines best.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -231,7 +231,7 @@ def _best_records(
 
 
 def _are_words_with_commas(records: Sequence[Row]) -> bool:
-    """Return whether commas in a table with one column separate words, and so are not decimal commas."""
+    """Return whether all records are single cells, and their commas cannot all be decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
     (first,), *rows = records
@@ -240,10 +240,11 @@ def _are_words_with_commas(records: Sequence[Row]) -> bool:
 
 
 def _score(records: Sequence[Row], decimal: str) -> float:
-    """Return how well rows look like a table with one separator, from 0 to 1.
+    """Return a score from 0 to 1: how well a separator and a decimal sign fit the records.
 
-    The score is the share of cells that are numbers, times the share of rows that have the most frequent
-    length. It is lower if the first record, which may be a header, has another length.
+    The score is the share of cells that are numbers or missing, times the share of rows with the most
+    frequent length. The first record may be a header, so only its length counts: another length lowers the
+    score.
     """
     rows = records[1:] or records
     width, count = Counter(map(len, rows)).most_common(1)[0]
@@ -265,7 +266,7 @@ def _check_no_thousands(records: Sequence[Row]) -> None:
 
 
 def _have_decimal_commas(records: Sequence[Row]) -> bool:
-    """Return whether rows of two integers look like numbers with decimal commas, as -0,5 or 3,14159265 do."""
+    """Return whether all rows are pairs of integers that look like one decimal, as -0,5 and 3,14159265 do."""
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
         return False
@@ -349,8 +350,8 @@ def _unclear_header_error(doubt: str) -> BadField:
 def _is_unlike_column(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer in the first record is unlike the numbers in the column below it.
 
-    This is so if all numbers below have a decimal sign or an exponent. It is also so if all numbers below are
-    −1 or 1, and the integer is neither. The same holds for 0 and 1.
+    If there are several columns, an integer is unlike a column without integers. An integer is
+    also unlike a column of two other numbers with at least FEW cells, if these are −1 and 1, or 0 and 1.
     """
     if cell in column:
         return False
@@ -361,7 +362,7 @@ def _is_unlike_column(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about_header(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return a reason to think that numbers in the first record are column names; "" if there is none."""
+    """Return a reason why the numbers in the first record may be column names, or "" without a reason."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "unlike the rows below, it has consecutive whole numbers"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -392,14 +393,16 @@ def _are_truth_values(cells: Sequence[str]) -> bool:
 
 
 def _may_be_class_names(column: Sequence[str]) -> bool:
-    """Return whether the words of a column repeat so often that they may be names of classes."""
+    """Return whether a column may hold names of classes: each name occurs at least twice on average."""
     return 2 * len(set(column)) <= len(column)
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
     """Return a name for each column of `rows`, from the cells of the header.
 
-    Raises: NotATable if the numbers of names and columns differ.
+    Empty names after the last column are dropped. If one name is missing, "" is the name of the last column
+    if this column is empty, and of the first column otherwise. Raises: NotATable if more names are missing,
+    or if there are too many.
     """
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
@@ -415,9 +418,9 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
-    """Return the column names in the last comment before the table, as `numpy.savetxt` writes it, or None.
+    """Return the column names in the last comment before the table, or None if the comment is not a header.
 
-    Raises: NotATable.
+    `numpy.savetxt` writes such comments. Raises: NotATable if the comment is a row of numbers.
     """
     marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip(BLANKS)]
     if not marked:
@@ -434,9 +437,9 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the positions of columns at the end of a table that have no name and no values.
+    """Return the positions of columns at the end of a table that have neither a name nor values.
 
-    Such columns arise if all lines end in separators.
+    Such columns arise if all lines end with separators.
     """
     columns: list[int] = []
     for column in reversed(range(1, len(rows[0]))):
@@ -482,9 +485,9 @@ def index_of(
 
 
 def _counting_in_words(cells: Sequence[str], decimal: str) -> str:
-    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells count like this; otherwise "".
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells are these numbers, and "" otherwise.
 
-    Fewer than FEW cells are no evidence.
+    For fewer than FEW cells, return "".
     """
     if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
         return ""

@@ -62,7 +62,7 @@ class Images(NamedTuple):
 def read(images: Path, labels: Path | None) -> Images:
     """Read images and their labels.
 
-    `labels` is the second file that IDX images need; it is None for formats that hold both.
+    `labels` is the file of the labels of IDX images, or None if `images` also contains the labels.
 
     Raises: BadField, at the field `images` or `labels` that names the faulty file.
     """
@@ -101,7 +101,7 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return (pixels − mean)/deviation, with mean and standard deviation of all pixels in `of`."""
+    """Return (pixels − mean)/deviation, with the mean and standard deviation of all pixels in `of`."""
     counts = np.bincount(of.ravel(), minlength=256).astype(np.float64)
     values = np.arange(256.0)
     mean = float(counts @ values / counts.sum())
@@ -130,7 +130,7 @@ def _first_bytes(file: Path) -> bytes:
 
 
 def _array_of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
-    """Read an IDX file, the format of MNIST, into an array with `dimensions` dimensions.
+    """Return the array in an IDX file (the format of MNIST), which must have `dimensions` dimensions.
 
     Raises: NotATable.
     """
@@ -178,7 +178,7 @@ def _images_of_cifar(file: Path) -> Images:
 
 
 def _images_of_archive(file: Path) -> Images:
-    """Read the training images of mnist.npz with their classes. Raises: NotATable, or errors of numpy."""
+    """Return the training images of mnist.npz with their classes. Raises: NotATable, or errors of numpy."""
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:

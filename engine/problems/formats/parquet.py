@@ -1,4 +1,4 @@
-"""Reader of .parquet files: tables that are stored column by column, as Arrow and pandas write them."""
+"""Reader of .parquet files, which store tables column by column. Arrow and pandas write such files."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _label_cells(cells: Any, column: int, names: Sequence[str]) -> Any:
 
 
 def _find_index(file: Path, schema: Any) -> IndexFinding:
-    """Find the columns that hold the index of a DataFrame, by pandas' metadata or their names."""
+    """Find the index columns of a DataFrame, by pandas' metadata or by the columns' names and cells."""
     from pyarrow import parquet
 
     def cells_of(column: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reader of sparse tables with lines `label index:value …`, as SVMlight and LIBSVM write them."""
+"""Reader of sparse tables with lines `label index:value …`, the format of SVMlight and LIBSVM."""
 
 from __future__ import annotations
 

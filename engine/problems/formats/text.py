@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
 """Limits of the sample of first lines that determines the dialect.
 
-It ends after SAMPLE characters and FEWEST_LINES lines, or after MOST_LINES lines.
+The sample ends when it has more than SAMPLE characters and at least FEWEST_LINES lines, or MOST_LINES lines.
 """
 
 LONGEST_LINE = 1 << 29
@@ -65,7 +65,7 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Describe the table in a text file by the file's first lines. Raises: NotATable, BadField."""
+    """Describe the table in a text file, from the file's first lines. Raises: NotATable, BadField."""
     with _opened_as_text(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
@@ -143,10 +143,9 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
 
 
 def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
-    """Estimate the number of rows from the file's size and the mean length of its first rows.
+    """Estimate the number of rows of a file from its size and the mean length of the rows in `lines`.
 
-    The first rows are those in `lines`. For a compressed file, the size of the text is unknown, so the number
-    of rows in `lines` is returned.
+    For a compressed file, return the number of rows in `lines`, because the size of the text is unknown.
     """
     letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
     rows = len(lines) - dialect.lines
@@ -156,7 +155,7 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 
 def _count_records(file: Path) -> int:
-    """Count the records of a file, including the header, but not empty lines and comments."""
+    """Count the lines of a file, including the header, but not empty lines and comments."""
     with _opened_as_text(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
@@ -190,7 +189,7 @@ def _read_cells(file: Path, dialect: Dialect, columns: Sequence[int], label: int
 
 
 def _frames_of_rows(file: Path, dialect: Dialect, words: int | None, rows: int) -> Iterator[pd.DataFrame]:
-    """Yield the cells of a file, up to `rows` rows at a time. Columns are named by their position.
+    """Yield the cells of a file, up to `rows` rows at a time. Column names are positions in the file.
 
     Args:
         words: position of a column whose cells stay text, or None.
@@ -227,7 +226,6 @@ def _frames_of_rows(file: Path, dialect: Dialect, words: int | None, rows: int) 
 
 @contextmanager
 def _opened_at_first_row(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Skip comments and header."""
     with _opened_as_text(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -235,16 +233,16 @@ def _opened_at_first_row(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that returns the line and column of a cell, for messages. It rereads the file."""
+    """Function that returns the line and column of a cell, for messages. Each call rereads the file."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store the file and its dialect. `first` rows come before the chunk that is checked."""
+        """Store the file, its dialect, and the number `first` of rows before the chunk that is checked."""
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Return the line and column of a cell, as messages name them.
+        """Return the line and the column of a cell as text.
 
-        Raises: NotATable if the cell's row does not have as many cells as the table has columns.
+        Raises: NotATable if the cell's row has more or fewer cells than the table has columns.
         """
         with _opened_at_first_row(self._file, self._dialect) as stream:
             records = records_of(stream, self._dialect.separator)
@@ -286,9 +284,9 @@ def _check_empty_columns(frame: Any, dialect: Dialect, place: _Place) -> None:
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:
-    """Check that a table with one column has no empty line before its end, which would be a missing value.
+    """Check that a table with one column has no empty line, except at its end.
 
-    Raises: NotATable.
+    An empty line before the end would be a missing value. Raises: NotATable.
     """
     gap = 0
     with _opened_at_first_row(file, dialect) as stream:

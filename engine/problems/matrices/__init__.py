@@ -29,7 +29,7 @@ RowSigns = Annotated[
 
 
 class Arrangement(NamedTuple):
-    """Rows of Sylvester's matrix that are the instances, with their signs, for R replicas."""
+    """Instances of R replicas as signed rows of Sylvester's matrix: the indices and signs of the rows."""
 
     order: NDArray[np.int64]
     """Index of every instance's row in Sylvester's matrix, [R, n]."""
@@ -41,7 +41,7 @@ class Arrangement(NamedTuple):
     """Whether an instance is ½(s h + 1) for the row h and its sign s, instead of s h."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return the arrangement with 2 · `times` copies of each row, whose signs alternate."""
+        """Return the arrangement with 2 · `times` copies of each row. The signs of the copies alternate."""
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -49,9 +49,9 @@ class Arrangement(NamedTuple):
 
 
 class RowNumbers(NamedTuple):
-    """Numbers that describe each row, such as its class, for R replicas.
+    """Numbers that describe each row of R replicas, such as its class.
 
-    Rows are those before repetition, in the order in which learners see them.
+    Rows are counted before repetition, in the order in which learners see them.
     """
 
     in_file: NDArray[np.int64] | None = None
@@ -68,16 +68,15 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """Index of each row's cluster, [R, n], or of its class if classes have no clusters."""
+        """Index of each row's cluster, [R, n], or its class if classes have no clusters."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
 class MatrixStructure(NamedTuple):
-    """Properties of the instances that a matrix family states. With the defaults, no theorem applies.
+    """Properties of a matrix family's instances. With the default values, no theorem applies.
 
-    `Matrix.structure` sets the first properties, down to `features_made`. It derives them from the options
-    `repeat` and `rotate`, and from the methods that the family overrides. The family sets all later
-    properties.
+    `Matrix.structure` derives the first properties, down to `features_made`, from the options `repeat` and
+    `rotate`, and from the methods that the family overrides. The family itself states all later properties.
     """
 
     repeated: bool = True
@@ -182,7 +181,7 @@ class MatrixStructure(NamedTuple):
     """Ends of an interval that contains all instances of all replicas, for instances with one entry."""
 
     entries_of: tuple[int, int] | None = None
-    """Rows and columns of a matrix W, if the instances are its entries, each once and row by row."""
+    """Numbers of rows and columns of a matrix W, if the instances are the entries of W, row by row."""
 
     unconstrained: int | None = None
     """Number n of instances per class, if the instances are √n e_i, each with its own coordinate."""
@@ -230,16 +229,16 @@ class MatrixStructure(NamedTuple):
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that learners see belongs to a cluster; negated rows belong to none."""
+        """Whether every row that learners see belongs to a cluster. Negated rows belong to no cluster."""
         return self.class_count is not None and not self.repeated
 
 
 class Matrix(Part, frozen=True, kw_only=True):
     """A family of matrices whose rows are the instances.
 
-    Every family has two options. `repeat` q shows each row 2q times in succession, with signs that alternate,
-    + first. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn.
-    This does not change the predictions of a rotation-invariant learner. Source: WKA21 App. A;
+    Every family has two options. `repeat` q shows each row 2q times in succession, with the signs +, −, +, ….
+    After the labels are drawn, `rotate` multiplies all instances of a replica by one Haar-random orthogonal
+    U. The rotation does not change the predictions of a rotation-invariant learner. Source: WKA21 App. A;
     theory/conventions#matrices.
 
     Targets refer to features. In most families, the features of an instance are its entries. The features of
@@ -277,9 +276,9 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def second_moment(self) -> float | Floats | None:
-        """Second moment Σ = E (1/n) Σ_j x_j x_jᵀ [d, d] of the n rows before rotation. If Σ = σ²I, it is σ².
+        """Second moment Σ = E XᵀX/n [d, d] of the rows before rotation; σ² if Σ = σ²I; None if unknown.
 
-        None if unknown. It is not a field of the structure, because it may be as large as the instances.
+        Σ is not a field of the structure, because Σ may be as large as the instances.
         """
         return None
 
@@ -305,16 +304,16 @@ class Matrix(Part, frozen=True, kw_only=True):
     def rows(self, streams: Streams) -> Rows:
         """Draw the rows for every replica, [R, n, d], in the order of training.
 
-        These are the rows before repetition and rotation.
+        The rows are not yet repeated or rotated.
         """
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """Return numbers that describe the rows of the method `rows`, such as classes and clusters."""
+        """Return numbers that describe the rows that `rows` draws, such as their classes and clusters."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the indices and the signs of Sylvester's rows that make up the result of `rows`.
+        """Return the indices and signs of the rows of Sylvester's matrix that `rows` draws.
 
         Only families with `is_sylvester` need this method.
         """
@@ -323,12 +322,12 @@ class Matrix(Part, frozen=True, kw_only=True):
     def named(self, rows: Rows) -> Rows:
         """Return the D features of all rows, [R, n, D], from which labels are computed.
 
-        By default, they are the entries of the rows.
+        By default, the features are the entries of the rows.
         """
         return rows
 
     def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
-        """Return a function from indices [R, m] of features to their values on all rows, [R, m, n]."""
+        """Return a function that maps indices [R, m] of features to their values on all rows, [R, m, n]."""
         features = self.named(rows)
         return lambda places: np.stack(
             [of_replica.T[numbers] for of_replica, numbers in zip(features, places, strict=True)]

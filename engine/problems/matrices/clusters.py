@@ -17,12 +17,12 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     """A mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I), or x = r (c + σ √U v).
 
     The K·C vectors c are uniform on the unit sphere, one draw per replica. The centre of a cluster is r c,
-    with r = 1 or r = √d. The size of a cluster, relative to r, is σ. For Gaussian clusters with r = √d, every
-    entry has the standard deviation σ around its centre. With `spread` = ball, x has the second form. Then v
-    is uniform on the unit sphere, and U is uniform in [0, 1], so no instance is farther from its centre than
-    rσ. With `normalised`, every instance is then scaled to the length r. Instance i belongs to cluster i mod
-    K·C, and cluster j belongs to class j mod K. So the sizes of clusters are as equal as n allows. The target
-    `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019;
+    with r = 1 or r = √d. The spread of a cluster, relative to r, is σ. For Gaussian clusters with r = √d,
+    every entry has the standard deviation σ around its centre. With `spread` = ball, x has the second form.
+    Then v is uniform on the unit sphere, and U is uniform in [0, 1], so no instance is farther from its
+    centre than rσ. With `normalised`, every instance is finally scaled to the length r. Instance i belongs to
+    cluster i mod K·C, and cluster j belongs to class j mod K. So clusters are as equally large as n allows.
+    The target `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019;
     theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
     theory/parities-and-noise#mixtures, theory/curvature#hessian, theory/curvature#collapse.
     """

@@ -38,11 +38,12 @@ class Digits(Matrix, frozen=True, tag="digits"):
     digit comes first, then the second image of every digit, and so on. Digits without further images are
     skipped. The target `classes` uses the digits as classes, in the order of `digits`.
 
-    You can use your own images of ten classes instead. For IDX files, the format of MNIST, `images` is the
-    file of images, and `labels` is the file of their labels. Without `labels`, `images` is a binary batch of
-    CIFAR-10, or mnist.npz, from which x_train and y_train are used. IDX and CIFAR-10 files may be compressed
-    by gzip. Paths are relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998;
-    Krizhevsky 2009; theory/automatic-descent#variants-and-recipes, theory/parities-and-noise#nuisance-space.
+    You can use your own images of ten classes instead. For IDX files (the format of MNIST), set `images` to
+    the file of images, and `labels` to the file of their labels. Otherwise, set only `images`, to a binary
+    batch of CIFAR-10 or to mnist.npz. From mnist.npz, x_train and y_train are used. IDX and CIFAR-10 files
+    may be compressed by gzip. Paths are relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et
+    al. 1998; Krizhevsky 2009; theory/automatic-descent#variants-and-recipes,
+    theory/parities-and-noise#nuisance-space.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = "images", "labels"
@@ -161,7 +162,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _drawn_order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the images that each replica sees, in order, as positions [R, n] in the selection."""
+        """Return the images that each replica sees, in their order: positions [R, n] in the selection."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._digit_counts))
@@ -207,7 +208,7 @@ def _read_images(file: Version, labels: Version | None) -> Images:
 
 @cache
 def _bundled_images() -> Images:
-    """Return the images [1797, 64] that come with scikit-learn, without importing it."""
+    """Return the images [1797, 64] that come with scikit-learn, without importing scikit-learn."""
     features, labels = read_bundled("digits")
     assert labels.classes is not None, "the digits are classes"
     return Images(features.astype(np.uint8), labels.classes.numbers)

@@ -15,10 +15,11 @@ from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows
 class Entries(Matrix, frozen=True, tag="entries"):
     """The entries of a matrix W, one by one: instances e_i e_jᵀ, for which the prediction is W_ij.
 
-    Every entry occurs once. Entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has
-    a 1 there and 0 elsewhere. The order is random or, without `permute`, row by row. Training on the first
-    few entries is matrix completion. Expressions in other parts of the experiment may use the sizes `rows`
-    and `columns` of W. Source: WGL20; theory/implicit-bias#matrix-completion.
+    Every entry occurs once. Entry (i, j) of a matrix with c columns is feature c·i + j. In the instance of
+    this entry, this feature is 1, and all other features are 0. The order is random or, without `permute`,
+    row by row. Training on the first few entries is matrix completion. Expressions in other parts of the
+    experiment may use the sizes `rows` and `columns` of W. Source: WGL20;
+    theory/implicit-bias#matrix-completion.
     """
 
     factors: Annotated[

@@ -46,11 +46,11 @@ class File(Matrix, frozen=True, tag="file"):
     training rows. Expressions in a protocol may use `training` for the number of training rows, as in train =
     "training". With `standardise`, every feature has mean 0 and standard deviation 1 on the training rows. A
     feature that is constant on the training rows becomes 0. `bias` adds a last feature that is 1 on every
-    row. `rotate` rotates this feature together with all others.
+    row. `rotate` rotates this feature, too.
 
     With `encode`, columns of words and dates become features by skrub, and missing numbers become the median
     of their column. The training rows alone determine medians and the encodings of words. Every run reports
-    what became of each column. Without `encode`, columns with words, dates or missing cells are refused.
+    the treatment of each column. Without `encode`, columns with words, dates or missing cells are refused.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)

@@ -17,8 +17,8 @@ from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, Permu
 class Hadamard(Matrix, frozen=True, tag="hadamard"):
     """A Hadamard matrix: d orthogonal rows of ±1, HᵀH = d·I.
 
-    If d is a power of two, it is Sylvester's matrix, with entry (i, j) = (−1)^popcount(i & j). For other
-    orders, 12, 20, 24, 28, 36 …, it is the Kronecker product of a matrix of Sylvester's and one of Paley's.
+    If d is a power of two, H is Sylvester's matrix, with entry (i, j) = (−1)^popcount(i & j). For the other
+    orders, 12, 20, 24, 28, 36 …, H is the Kronecker product of a Sylvester matrix and a Paley matrix.
     With `permute`, the rows are in a uniformly random order. With `row_signs`, every row and its label get
     the same random sign, (s h, s y). Column 0 is constant 1 up to the row signs. Source: WKA21 §3; Paley
     1933; theory/conventions#matrices.

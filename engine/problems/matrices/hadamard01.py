@@ -17,11 +17,11 @@ from engine.problems.matrices.hadamard import arranged, check_order, is_power_of
 class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     """The Hadamard problem shifted to features 0 and 1: X = ½(diag(s) H + 1) without the constant row of H.
 
-    The remaining n = d − 1 rows of H are orthogonal to the constant row, so XXᵀ = ¼ d (I + J) for all signs
-    s. Here all entries of J are 1. Inner products of instances therefore contain no information on labels.
-    With `permute`, the rows are in a uniformly random order. With `row_signs`, a fair coin decides every sign
-    s_i; otherwise, all s_i are 1. Labels are features of the shifted rows. Feature j of row i is ½(s_i h_ij +
-    1). Source: WKA21 Thm 4; theory/conventions#matrices.
+    The remaining n = d − 1 rows of H are orthogonal to the constant row. So for all signs s, XXᵀ is
+    ¼ d (I + J), where all entries of J are 1. Inner products of instances therefore contain no information on
+    labels. With `permute`, the rows are in a uniformly random order. With `row_signs`, a fair coin decides
+    every sign s_i; otherwise, all s_i are 1. Labels are features of the shifted rows. Feature j of row i is
+    ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory/conventions#matrices.
     """
 
     d: Annotated[
@@ -50,8 +50,8 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     def second_moment(self) -> Floats:
         """Second moment of the instances, ¼((dI − 11ᵀ)/(d − 1) + 11ᵀ) for random signs.
 
-        It follows from Σ_j h_j h_jᵀ = dI − 11ᵀ, summed over the rows h_j. Without random signs, ¼(h̄1ᵀ +
-        1h̄ᵀ) is added, where h̄ is the mean of the rows: (d − 1)h̄ = d e_0 − 1.
+        This follows from Σ_j h_j h_jᵀ = dI − 11ᵀ, summed over the rows h_j. Without random signs, the term
+        ¼(h̄1ᵀ + 1h̄ᵀ) is added. Here h̄ is the mean of the rows, (d − 1)h̄ = d e_0 − 1.
         """
         d = self.d
         moment: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4

@@ -19,9 +19,9 @@ class Interval(Matrix, frozen=True, tag="interval"):
     """Points of an interval from a to b, for functions of one variable. An instance is one number, d = 1.
 
     Points are drawn independently and uniformly, or they are equally spaced in increasing order from a to b,
-    both included. The points in `first` come before all others. Drawn or spaced points follow, up to n points
-    in total. A learner can thus train on the points in `first`, while pictures show the function that it
-    learns between these points. Source: theory/kernels-and-entropy#kernels,
+    both included. The points in `first` come before the drawn or spaced points. There are n points in total.
+    A learner can thus train on the points in `first`, while pictures show the learned function between these
+    points. Source: theory/kernels-and-entropy#kernels,
     theory/regions-and-random-matrices#regions; theory/implicit-bias#relu-interpolation.
     """
 

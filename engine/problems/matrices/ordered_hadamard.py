@@ -17,10 +17,10 @@ from engine.problems.matrices.hadamard import is_power_of_two
 class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
     """Sylvester's matrix with its rows in the order 0, d/2, 1, 2, …, d/2 − 1, and then d/2 + 1, …, d − 1.
 
-    Row a + d/2 is the entrywise product of rows a and d/2. If labels are a feature or its negative, the first
-    d/2 + 1 labels therefore determine all others: y_(a + d/2) = y_a y_(d/2) y_0. Row 0 has only ones, so y_0
-    = −1 for a negated feature. The architecture `two-layer-decoder` is constructed for this order. Source:
-    theory/hadamard#two-layers.
+    Row a + d/2 is the entrywise product of rows a and d/2. So if labels are a feature or its negative,
+    y_(a + d/2) = y_a y_(d/2) y_0. The first d/2 + 1 labels therefore determine all other labels. Row 0 has
+    only ones, so y_0 is −1 for a negated feature. The architecture `two-layer-decoder` is constructed for
+    this order. Source: theory/hadamard#two-layers.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="number of features and of rows: a power of two")] = (

@@ -15,10 +15,10 @@ from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows,
 class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     """Scaled unit vectors, X = √d·I: orthogonal rows as long as those of a Hadamard matrix.
 
-    A rotation-invariant learner cannot distinguish these rows from those of a Hadamard matrix H, because H =
-    X·(H/√d), and H/√d is orthogonal. Every feature is √d on one row and 0 on all other rows. With `permute`,
-    the rows are in a uniformly random order. With `row_signs`, every row and its label get the same random
-    sign. With `rotate`, the rows are √d times those of a random orthogonal matrix. Source: WKA21 §3;
+    A rotation-invariant learner cannot distinguish these rows from the rows of a Hadamard matrix H, because H
+    is X·(H/√d), and H/√d is orthogonal. Every feature is ±√d on one row and 0 on all other rows. With
+    `permute`, the rows are in a uniformly random order. With `row_signs`, every row and its label get the
+    same random sign. With `rotate`, X is √d times a random orthogonal matrix. Source: WKA21 §3;
     theory/conventions#matrices.
     """
 

@@ -23,17 +23,17 @@ BY_DEFAULT = (8, 8)
 class Outer(Matrix, frozen=True, tag="outer"):
     """All D = d₁⋯d_r outer products x¹ ⊗ … ⊗ xʳ of rows of r Hadamard matrices, one row of each.
 
-    With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. Among the entries of an
+    With two factors, the instances are matrices x zᵀ, with predictions xᵀWz. Among the entries of an
     instance, the index of the last factor varies fastest. With two factors, entry (i, j) of x zᵀ is therefore
     feature i·d₂ + j. `factors` lists the sizes of the factors. Alternatively, `side` is the size of all
-    factors and `count` their number. Without these fields, there are two factors of size 8. The sizes of two
-    factors are called `rows` and `columns` in expressions of the experiment.
+    factors, and `count` is the number of factors. Without these fields, there are two factors of size 8. With
+    two factors, expressions in other parts of the experiment may use their sizes as `rows` and `columns`.
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. The instances are
-    then still the rows of a Hadamard matrix of order D. If the target is a feature, a label is an entry of a
-    Hadamard matrix, times the signs of the r rows that form the instance. But the signs of the D rows are not
-    independent, so bounds that require independent signs do not apply. With a single factor, the matrix is
-    `hadamard`. Source: theory/hadamard#factors.
+    still the rows of a Hadamard matrix of order D. If the target is a feature, a label is an entry of a
+    Hadamard matrix, times the signs of the instance's r rows. The products of these signs are not independent
+    for the D instances, so bounds that require independent signs do not apply. With a single factor, the
+    signs are independent, and the matrix is that of `hadamard`. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None

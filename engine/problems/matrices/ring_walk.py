@@ -21,9 +21,9 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
     """Positions of a random walk on a ring of d sites. Each row is 1 at the walker's site and 0 elsewhere.
 
     A fair coin decides whether a step goes forwards or backwards. A step that starts on the first half of the
-    ring is one site long. A step that starts on the second half is two sites long. The first row is drawn
-    from the stationary distribution, so all rows have this distribution. Rows are `every` steps apart.
-    Source: theory/noise-of-sgd#valleys.
+    ring is one site long. A step that starts on the second half is two sites long. The first position is
+    drawn from the stationary distribution, so all positions have this distribution. Successive rows are
+    `every` steps apart. Source: theory/noise-of-sgd#valleys.
     """
 
     d: Annotated[
@@ -68,12 +68,12 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
 
 
 def lengths(sites: int) -> NDArray[np.int64]:
-    """Return the length, in sites, of the steps that start at each site."""
+    """Return the length of a step that starts at each site, in sites, [d]."""
     return np.where(np.arange(sites) < sites // 2, 1, LONG)
 
 
 def stationary(sites: int) -> NDArray[np.float64]:
-    """Return the stationary probabilities p of the sites: p = pT for the transition probabilities T."""
+    """Return the stationary probabilities p of the sites, [d]: p = pT for the transition matrix T."""
     starts, steps = np.arange(sites), lengths(sites)
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):

@@ -14,9 +14,9 @@ from engine.problems.matrices import Floats, Matrix, Rows
 
 
 class Separable(Matrix, frozen=True, tag="separable"):
-    """Gaussian entries, one of them shifted away from 0 by a margin: x_i = z_i + μ sign z_i, z ~ N(0, I).
+    """Gaussian entries z ~ N(0, I), one of them shifted away from 0 by a margin: x_i = z_i + μ sign z_i.
 
-    Entry i is never in (−μ, μ), so a hyperplane through 0 separates the signs of feature i with a margin of
+    Entry i is never in (−μ, μ). So a hyperplane through 0 separates the signs of feature i with a margin of
     at least μ. E x_i² is 1 + 2μ√(2/π) + μ² for the shifted entry, and 1 for every other entry. Source:
     theory/implicit-bias#max-margin.
     """

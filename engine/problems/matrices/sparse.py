@@ -13,10 +13,10 @@ from engine.problems.matrices.gaussian import Gaussian
 class Sparse(Gaussian, frozen=True, tag="sparse"):
     """Fewer Gaussian instances than features, as in sparse regression: n = 100 and d = 1000.
 
-    The entries of the instances are drawn as in `gaussian`, and the sizes n and d are those of an experiment
+    The entries of the instances are drawn as in `gaussian`. The default sizes n and d come from an experiment
     in WGL20. To repeat this experiment, use the target `sparse` with r = 5 non-zeros of size 1/√r, and label
-    noise σ = 0.1. To measure generalisation, increase n and train on the first 100 rows with protocol
-    `epochs`, `train` = 100. Source: WGL20 §4; theory/conventions#matrices.
+    noise σ = 0.1. To measure generalisation, increase n, and train on the first 100 rows by the protocol
+    `epochs` with `train` = 100. Source: WGL20 §4; theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="number of features")] = 1000

@@ -15,9 +15,9 @@ from engine.problems.matrices import Matrix, MatrixStructure, Rows
 class Sphere(Matrix, frozen=True, tag="sphere"):
     """Uniform points of a sphere of radius r, by default √d: Gaussian rows, each scaled to the length r.
 
-    No direction is preferred, and all instances have the same length. With n = 1, the only instance can serve
-    as the input on which a net is measured at its start. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d).
-    Source: theory/wide-nets#criticality, theory/wide-nets#infinite-width, theory/wide-nets#kernel-regime,
+    No direction is preferred, and all instances have the same length. With n = 1, a net at its start can be
+    measured on a single random input. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d). Source:
+    theory/wide-nets#criticality, theory/wide-nets#infinite-width, theory/wide-nets#kernel-regime,
     theory/wide-nets#mean-field.
     """
 

@@ -1,4 +1,4 @@
-"""Instances that each have their own coordinate, so that a net can give every instance any features."""
+"""Instances with a separate coordinate each, so that a net can give every instance any features."""
 
 from __future__ import annotations
 

@@ -15,17 +15,17 @@ from engine.problems.matrices import Floats, Matrix, MatrixStructure, RowNumbers
 Examples = Annotated[int, Meta(ge=0, le=MOST)]
 
 SHARED = 3
-"""Number of entries that all instances share: the label, and two entries that are always 1."""
+"""Number of entries before the private entries: the label, and two entries that are always 1."""
 
 
 class Wilson(Matrix, frozen=True, tag="wilson"):
-    """x = (y, 1, 1, private entries): the first entry is the label, and every instance has its own entries.
+    """x = (y, 1, 1, private entries) with label y; private entries are 0 in all other instances.
 
-    y = +1 with probability p, otherwise −1. Instance j has a block of `private` entries that are 0 in all
-    other instances. If y = +1, only the first entry of the block is 1. If y = −1, all entries of the block
-    are 1. So d = 3 + private · n. Some update rules change all weights with a nonzero gradient by the same
-    amount, up to sign. Such rules give the private entries of the training rows as much weight as the first
-    entry, which is the label. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    y is +1 with probability p, and −1 otherwise. Each instance has a block of `private` private entries. If
+    y = +1, the first entry of the block is 1, and all other entries of the block are 0. If y = −1, all
+    entries of the block are 1. So d = 3 + private · n. Some update rules change all weights with a nonzero
+    gradient by the same amount, up to sign. Such rules give the private entries of the training rows as much
+    weight as the first entry, which is the label. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
     theory/automatic-descent#adaptive-fail.
     """
 

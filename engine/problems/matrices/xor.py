@@ -17,13 +17,13 @@ from engine.problems.matrices.hadamard import arranged
 
 
 class XOR(Matrix, frozen=True, tag="xor"):
-    """All vectors of log₂ d bits ±1; a target is the parity of a subset of the bits, which is their product.
+    """All vectors of log₂ d bits ±1, with parities as targets: products of a subset of the bits.
 
-    With `features` = bits, the learner sees the bits b. With `features` = products, it sees all d products
-    φ(b)_I = ∏_{i∈I} b_i, which are a row of Sylvester's matrix. Targets refer to products in both cases.
-    Product i multiplies the bits at the positions of the ones in the binary form of i. So product 0 is the
-    constant 1, and bit j is product 2^j. If the learner sees the bits, `repeat` also shows each row with all
-    bits negated. In a negated row, products of an even number of bits keep their sign. Source: WKA21 §4;
+    With `features` = bits, the learner sees the bits b. With `features` = products, the learner sees all d
+    products φ(b)_I = ∏_{i∈I} b_i, which are a row of Sylvester's matrix. Targets refer to products in both
+    cases. Product i multiplies the bits at the positions of the ones in the binary form of i. So product 0 is
+    the constant 1, and bit j is product 2^j. If the learner sees the bits, `repeat` also shows each row with
+    all bits negated. In a negated row, products of an even number of bits keep their sign. Source: WKA21 §4;
     theory/conventions#matrices.
     """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Combination(NamedTuple):
-    """Labels of m targets in R replicas: Σ_j sizes_j · x_(places_j), each a weighted sum of r features."""
+    """Labels of m targets in R replicas as weighted sums of r features: y = Σ_j sizes_j · x_(places_j)."""
 
     places: NDArray[np.int64]
     """Indices of the features in each target, [R, m, r]. The features in a target are all different."""
@@ -28,7 +28,7 @@ class Combination(NamedTuple):
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """Return targets that are each `size` times one feature, the same in all replicas.
+        """Return m targets, which are the same in all replicas. Each is `size` times one feature.
 
         `places` [m] are the indices of these features.
         """
@@ -63,7 +63,7 @@ class TargetStructure(NamedTuple):
     linear: bool = False
     """Whether every target is a `combination` of features on every matrix family.
 
-    Only a target that needs a constant feature may be nonlinear, on a family without this feature.
+    Only a target that needs a constant feature may be an exception, on families without a constant feature.
     """
 
     has_w_star: bool = False
@@ -129,16 +129,16 @@ class Target(Part, frozen=True):
         raise NotImplementedError
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        """Return the labels [R, m, n] before some were replaced by wrong ones; None if none was."""
+        """Return the labels [R, m, n] before corruption, or None if no label is corrupted."""
         return None
 
     def check(self, matrix: Matrix) -> None:
         """Check that this target can label the instances of a matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        """Return the report on the file from which labels were read, or None without such a file.
+        """Return the report on the file of the labels, or None without such a file.
 
-        If the file of the instances has a label column that this target does not use, the report says so.
+        If the file of the instances has a label column, and this target does not use it, the report says so.
         """
         report = matrix.data_report()
         if report is None or not report.label:

@@ -10,7 +10,7 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class All(Target, frozen=True, tag="all"):
-    """Every feature is a target, so d problems are learned side by side. The loss is their average.
+    """Every feature is a target, so d targets are learned side by side. The loss averages over them.
 
     Source: WV05; WKA21 Thm 9; theory/conventions#targets.
     """

@@ -24,16 +24,16 @@ class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
     With two classes, the first has the label +1, unless `each` gives each class a separate target. K > 2
-    classes are K targets, each 1 for one class and 0 for all others. These targets are learned by separate
-    nets or by one net with K outputs. With `size` √K, the label 1 becomes √K, so that the K labels of an
-    instance have the mean square 1. The 0/1 error of these targets is the share of instances whose largest
-    prediction is that of a wrong class.
+    classes are K targets, each 1 for one class and 0 for all other classes. Separate nets, or one net with K
+    outputs, learn these targets. With `size` √K, the label 1 becomes √K, so that the K labels of an instance
+    have the mean square 1. The 0/1 error of these targets is the share of instances for which the prediction
+    of a wrong class is the largest.
 
     A share `corrupted` of the instances of every cluster has the label of another class, chosen uniformly.
     Without clusters, `corrupted` is the share of the instances of every class. Wrong labels are spread
     evenly: each cluster, in the order of its instances, is cut into equal stretches with one wrong label
-    each. So the training rows, which come first, have about the same share of wrong labels as all rows.
-    Measures use the corrupted labels, except for the error on true labels. Source:
+    each. So the training rows, which come first, have about the same share of wrong labels as all rows. All
+    measures except the error on true labels use the corrupted labels. Source:
     theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
     theory/parities-and-noise#mixtures, theory/automatic-descent#variants-and-recipes.
     """
@@ -136,10 +136,10 @@ def _classes_of_rows(matrix: Matrix, streams: Streams) -> Numbers:
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Divide all positions into equal stretches, and choose one position from each at random.
+    """Divide all positions into equal stretches, and return one position from each, chosen at random.
 
-    `share` is the number of stretches, relative to the number of positions. In each stretch, the position
-    with the smallest number in `by_chance` is chosen.
+    `share` is the number of stretches, relative to the number of positions. The chosen position of a stretch
+    has the smallest number in `by_chance`.
     """
     size = len(by_chance)
     count = round(share * size)

@@ -17,8 +17,8 @@ from engine.problems.targets import Target, TargetStructure
 class Coin(Target, frozen=True, tag="coin"):
     """Random labels: every instance has +1 or −1 by a fair coin, one draw per replica.
 
-    With K > 2 `classes`, there are K one-hot targets: the label is 1 for a random class, and 0 for all
-    others. Nothing can be learned about unseen rows. A learner that fits the training rows has memorised
+    With K > 2 `classes`, there are K one-hot targets: the label is 1 for a random class, and 0 for all other
+    classes. Nothing can be learned about unseen rows. A learner that fits the training rows has memorised
     them. If rows are repeated with both signs, a negated row has the negated label. Source: Zhang et al.
     2017; theory/wide-nets#kernel-regime, theory/wide-nets#mean-field, theory/curvature#edge-of-stability,
     theory/parities-and-noise#fitting-anything.

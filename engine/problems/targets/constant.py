@@ -15,9 +15,9 @@ class Constant(Target, frozen=True, tag="constant"):
     """The label is the constant feature of the matrix, or 1 on every row if the matrix has none.
 
     On a Hadamard matrix, the constant is feature 0. With a random row sign s, a row h of the matrix becomes
-    the example (s h, s), and the label is a random sign. On the matrix `hadamard01`, the label is then ½(s +
-    1). If the matrix has no constant feature, the label is not linear in the instances. Source: WKA21 §3 and
-    the talk, part I; theory/conventions#targets.
+    the example (s h, s), so the label is a random sign. On the matrix `hadamard01`, the label is then
+    ½(s + 1). If the matrix has no constant feature, the label is not linear in the instances. Source: WKA21
+    §3 and the talk, part I; theory/conventions#targets.
     """
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:

@@ -37,13 +37,13 @@ class File(Target, frozen=True, tag="file"):
     """Your own labels, from a separate file or from the file of the instances: one column per target.
 
     Without a path, the labels are the column `label` of the matrix `file`. A path is relative to the preset
-    file. The file is read in the same way as that of the matrix `file`, with one row per instance. If the
-    labels are two words, the first in sorted order becomes −1 and the other +1. With more than two words,
-    each word becomes a target that is 1 for its own instances and 0 for all others. Row i of the labels
-    belongs to row i of the matrix's file. The matrix `bundled` has labels of its own, which need no path. All
-    other matrix families refuse labels from a file, because they draw their own rows. With `standardise`,
-    every target has mean 0 and standard deviation 1 on all rows but the test rows of the matrix (its
-    `test_share`). Predicting the mean label then costs a square loss of 1 on these rows.
+    file. The file is read in the same way as the file of the matrix `file`, with one row per instance. Row i
+    of the labels belongs to row i of the matrix's file. If the labels are two words, the first in sorted
+    order becomes −1, and the other +1. With more than two words, each word becomes a target, which is 1 for
+    the instances with this label and 0 for all other instances. The matrix `bundled` contains labels, which
+    need no path. All other matrix families refuse labels from a file, because they draw their own rows. With
+    `standardise`, every target has mean 0 and standard deviation 1 on the training rows of the matrix.
+    Predicting the mean label then costs a square loss of 1 on these rows.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)

@@ -18,8 +18,8 @@ from engine.problems.targets import Target
 class Function(Target, frozen=True, tag="function"):
     """The label is a function of one variable, y = f(x), for instances with a single entry x.
 
-    f is an expression of x with + − * / ^, parentheses, and sin, cos, exp, abs, log, log2, sqrt, as in
-    sin(2*x) or 1/(1 + x^2). Source: theory/kernels-and-entropy#kernels,
+    f is an expression of x, such as sin(2*x) or 1/(1 + x^2). The expression may contain + − * / ^,
+    parentheses, sin, cos, exp, abs, log, log2 and sqrt. Source: theory/kernels-and-entropy#kernels,
     theory/regions-and-random-matrices#regions.
     """
 

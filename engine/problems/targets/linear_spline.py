@@ -1,4 +1,4 @@
-"""A function that joins given points by straight lines, as the target."""
+"""A piecewise linear function through given points as the target."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from engine.problems.targets import Target, TargetStructure
 
 
 class Parity(Target, frozen=True, tag="parity"):
-    """The product of the features in a random set S is the label, y = ∏_{i ∈ S} x_i, for features of ±1.
+    """The label is the product of the features in a random set S, y = ∏_{i ∈ S} x_i, for features ±1.
 
     S is drawn once per replica, uniformly from all sets of features, or from all sets of `degree` features.
     Source: Abbe, Sandon 2020; theory/parities-and-noise#parities,

@@ -17,9 +17,9 @@ from engine.problems.targets import Target, TargetStructure
 class TanhLayer(Target, frozen=True, tag="tanh-layer"):
     """m targets y = tanh(s A x), where the m × d matrix A has independent N(0, 1) entries in each replica.
 
-    With `normalised`, the m labels of every instance are scaled to the length √m. The targets are the outputs
-    of a smooth function that nets can learn. Unlike classes, they are arbitrary numbers. Source: Bernstein et
-    al. 2023; theory/automatic-descent#majoriser, theory/symmetry#modern-optimizers.
+    With `normalised`, the m labels of every instance are scaled to the length √m. The targets are smooth
+    functions of x, which nets can learn. Unlike labels of classes, these labels vary continuously. Source:
+    Bernstein et al. 2023; theory/automatic-descent#majoriser, theory/symmetry#modern-optimizers.
     """
 
     outputs: Annotated[Count, Meta(title="targets m", description="number of units of the layer")] = 4

@@ -20,8 +20,8 @@ MOST_WEIGHTS = 4096
 class Weights(Target, frozen=True, tag="weights"):
     """The label is y = Σ_i w_i x_i with given weights of the first features. All other weights are 0.
 
-    The theory pages use such fixed weights: w = (1, .5, .8), or 1/√5 on the first five features. With
-    `copies` r, the list of weights is repeated r times. Source: theory/implicit-bias#kernel-and-rich,
+    The theory pages use such fixed weights, for example w = (1, .5, .8), or 1/√5 on the first five features.
+    With `copies` r, the list of weights is repeated r times. Source: theory/implicit-bias#kernel-and-rich,
     theory/implicit-bias#optimisation-geometry; theory/symmetry#half-spaces.
     """
 
@@ -77,9 +77,9 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether Σ ± size is known to be never 0, whatever the signs are.
+    """Return True if no choice of signs makes Σ ± size 0, in two cases that are easy to detect.
 
-    Two cases are detected: one size is above the sum of all others, or an odd number of sizes are all equal.
+    One size is above the sum of all other sizes, or there is an odd number of sizes, which are all equal.
     """
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)

@@ -12,7 +12,7 @@ from engine.problems.targets import Target, TargetStructure
 
 
 class Zero(Target, frozen=True, tag="zero"):
-    """Labels without a signal: every label is 0 or, with label noise, only the noise N(0, σ²).
+    """Every label is 0 or, with label noise, only noise from N(0, σ²).
 
     If the problem sets `labels` to bernoulli, the labels are fair coins. Source: Abbe, Sandon 2020;
     theory/parities-and-noise#parities, theory/curvature#quadratic-models.
