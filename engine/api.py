@@ -141,7 +141,7 @@ class Trace:
     """The results of a run or of a sweep: curves, theory lines and outcomes of claims.
 
     Args:
-        results: the curves and theory lines at all sweep points. They still grow during a run.
+        results: the curves and theory lines at all sweep points, as far as they are computed.
         document: the experiment as a preset document.
     """
 
@@ -305,9 +305,9 @@ class Runner(Generic[T]):
     ) -> T:
         """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
-        The x-axis of the first picture shows the `values`. If the preset's first measure is the loss, the
-        y-axis shows when the loss first falls below 0.1. For other measures, and for protocols that evaluate
-        learners only once, the y-axis shows the measure's last value. Raises: BadInput.
+        The x-axis of the first picture shows the `values`. If the preset's first picture shows the
+        loss, the y-axis shows when the loss first falls below 0.1. For other measures, and for protocols that
+        evaluate learners only once, the y-axis shows the measure's last value. Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 

@@ -132,8 +132,10 @@ class HadamardApp(FailingApp):
             resource_tracker.ensure_running()
             self.laboratory.devices = [partial(without_output, begin) for begin in devices]
         self._guide = None
-        self._is_walking = False
-        """Whether the tour is a guided path that was chosen in the app."""
+        self._path: str | None = None
+        """Name of the path that the user has chosen in the app, until the user leaves it."""
+        self._left_paths: dict[str, Tour] = {}
+        """Paths that the user has left before their end, each with the stop to go on from, by name."""
         if tour is not None:
             from hadamard_tui.screens.guide import Guide
 
@@ -265,6 +267,9 @@ class HadamardApp(FailingApp):
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up. {kind.sentence}."
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
+        if self._path is not None:
+            words = "Keep the preset of this stop, and leave the path. The path can go on from here later."
+            yield SystemCommand(keyboard.LEAVE_PATH, words, self._leave_path_early)
         for name, path in paths().items():
             words = f"{len(path.stops)} presets. For each preset: predict, run, read the explanation."
             yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
@@ -318,8 +323,7 @@ class HadamardApp(FailingApp):
 
         if document is None:
             return
-        if self._is_walking:
-            await self._leave_path()
+        await self._leave_path()
         await self.laboratory.present(EditableExperiment(document, None), run)
 
     async def choose_preset(self, preset_name: str | None) -> None:
@@ -334,8 +338,7 @@ class HadamardApp(FailingApp):
         if preset_name == NEW:
             self.action_new_experiment()
             return
-        if self._is_walking:
-            await self._leave_path()
+        await self._leave_path()
         if preset_name in talks():
             await self.walk(preset_name)
         else:
@@ -349,15 +352,29 @@ class HadamardApp(FailingApp):
 
         if self._guide is not None:
             await self._guide.leave()
-        self._guide, self._is_walking = Guide(Tour(stops_to([path])), self.laboratory), True
+        tour = self._left_paths.pop(path, None) or Tour(stops_to([path]))
+        self._guide, self._path = Guide(tour, self.laboratory, has_clock=False), path
+        self.laboratory.leave_path = self._leave_path_early
         await self._guide.start()
         self.laboratory.refresh_bindings()
 
     async def _leave_path(self) -> None:
-        if self._guide is not None:
-            await self._guide.leave()
-        self._guide, self._is_walking = None, False
+        """Leave the path that the user has chosen in the app, if there is one. Talks are not left."""
+        if self._guide is None or self._path is None:
+            return
+        await self._guide.leave()
+        self._left_paths[self._path] = self._guide.tour
+        self._guide = self._path = self.laboratory.leave_path = None
         self.laboratory.refresh_bindings()
+
+    async def _leave_path_early(self) -> None:
+        """Leave the path before its end, and notify the user how to go on from the current stop later."""
+        if self._guide is None or self._path is None:
+            return
+        tour, path = self._guide.tour, self._path
+        await self._leave_path()
+        again = f"Choose the path {path} again ({keyboard.key('presets')}) to go on from this stop."
+        self.notify(f"You left the path at stop {tour.place + 1} of {len(tour.stops)}. {again}")
 
     def show_part(self, family: str, kind: str) -> None:
         from hadamard_tui.screens.help import PartPage
@@ -405,13 +422,21 @@ class HadamardApp(FailingApp):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "stops_on":
-            return self._guide is not None and self.screen is self.laboratory
+            is_guessing = self.laboratory.guesses is not None  # then, these keys move the mark
+            return self._guide is not None and self.screen is self.laboratory and not is_guessing
+        if action == "break_stop":
+            return self._guide is None or self._guide.tour.stop.breaks is not None
         of_tours = ("next_stop", "previous_stop", "back_to_stop")
         return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
-        if self._guide is not None and not await self._guide.move(by) and by > 0 and self._is_walking:
+        if self._guide is None:
+            return
+        path = self._path
+        if not await self._guide.move(by) and by > 0 and path is not None:
             await self._leave_path()
+            del self._left_paths[path]  # the path has ended, so it starts again at its first stop
+        self.laboratory.refresh_bindings()  # for the key that breaks a result, which some stops lack
 
     async def action_next_stop(self) -> None:
         await self.action_stops_on(1)

@@ -132,16 +132,22 @@ def printed_key(keys: str) -> str:
 
 
 RUN, LOOK, COMPARE, CHANGE, KEEP = "Run", "Look", "Compare", "Change the set-up", "Keep and share"
-TALK, WAY = "Give a talk (hadamard-tui demo)", "Find your way"
+TALK, WAY = "Give a talk or follow a path (hadamard-tui demo)", "Find your way"
 GROUPS = (RUN, LOOK, COMPARE, CHANGE, KEEP, TALK, WAY)
 """Purposes of actions, in the order of the help page."""
 
 FOOTER = (
     "next_stop", "previous_stop", "leave", "run", "pause", "halt", "step", "next_learner", "vary", "predict",
-    "pin", "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back", "jump", "zoom",
-    "runs", "command_palette", "help", "quit",
+    "break_stop", "pin", "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back",
+    "jump", "zoom", "runs", "command_palette", "help", "quit",
 )  # fmt: skip
 """Ids of the actions in the footer, from left to right."""
+
+REPLAY = "Replay"
+"""Label of the key that pauses a run, after the run has finished."""
+
+LEAVE_PATH = "Leave path"
+"""Label of the action "leave" where it leaves the path, and not a field or a page."""
 
 ALWAYS = "next_stop", "previous_stop", "leave", "help", "quit", "run"
 IN_A_RUN = (*ALWAYS, "pause", "halt", "step", "next_learner", "full", "presets", "setup", "view", "jump")
@@ -150,7 +156,11 @@ AT_REST = (
     "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
     "halt",
 )  # fmt: skip
-"""Ids of the footer's actions, the most important first. AT_REST applies if no run is in progress."""
+ON_A_PATH = (*ALWAYS, "predict", "break_stop", *(id for id in AT_REST if id not in (*ALWAYS, "predict")))
+"""Ids of the footer's actions, the most important first.
+
+AT_REST applies if no run is in progress, and ON_A_PATH if the app also is at a stop of a path or a talk.
+"""
 
 ACTIONS = (
     Action(
@@ -293,20 +303,20 @@ ACTIONS = (
         "app.next_stop",
         "greater_than_sign",
         "Next",
-        "Go to the next stop of a tour; page down does the same",
+        "Go to the next stop of the path; page down does the same",
         TALK,
     ),
     Action(
         "app.previous_stop",
         "less_than_sign",
         "Back",
-        "Go to the previous stop of a tour; page up does the same",
+        "Go to the previous stop of the path; page up does the same",
         TALK,
     ),
     Action(
         "app.back_to_stop",
         "backspace",
-        "Back to the tour",
+        "Back to the stop",
         "Show the preset of this stop again, without changes",
         TALK,
     ),
@@ -429,7 +439,7 @@ ACTIONS = (
         "leave",
         "escape",
         "Leave",
-        "Leave the field, or close the page that covers the chart",
+        "Leave the field, close the page that covers the chart, or leave the path",
         WAY,
         key_display="esc",
     ),

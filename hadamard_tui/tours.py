@@ -55,6 +55,7 @@ class Stop(NamedTuple):
         line: the speaker's words, or the reason for the result; empty to show the preset's story.
         changes: changes of the preset, such as `problem.matrix.d=256`.
         predict: question to answer before the run; empty if there is no question.
+        guess: learners whose example counts the question asks for; empty if it asks for something else.
     """
 
     preset: str
@@ -63,6 +64,7 @@ class Stop(NamedTuple):
     changes: tuple[str, ...] = ()
     predict: str = ""
     breaks: Break | None = None
+    guess: tuple[str, ...] = ()
 
 
 MOST_CHANGE = 120
@@ -168,7 +170,7 @@ ESSENTIALS = "essentials"
 
 FORM = (
     "fields of a talk are `title`, `place`, `asks` and `stops`; fields of a stop are `preset`, `line`, "
-    "`panel`, `set`, `predict`, `learns` and `break`; fields of a break are `set` and `claim`"
+    "`panel`, `set`, `predict`, `guess`, `learns` and `break`; fields of a break are `set` and `claim`"
 )
 
 
@@ -181,6 +183,8 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
+        guess: names of the learners that the question is about, if it asks after how many examples the loss
+            of each stays below a tenth.
         learns: text that names further learners, which are not in the preset but also learn its target.
         break_: change that breaks the result of the stop. If it is missing and `set` is empty, the stop
             takes the change that a built-in talk lists for the preset.
@@ -191,6 +195,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     panel: str | None = None
     set: tuple[str, ...] = ()
     predict: str = ""
+    guess: tuple[str, ...] = ()
     learns: str = ""
     break_: Break | None = msgspec.field(name="break", default=None)
 
@@ -242,7 +247,12 @@ def break_at(preset: str) -> Break | None:
 
 def question_at(preset: str) -> str:
     """Return the question about a preset from the first built-in talk that asks one; "" if there is none."""
-    return next((stop.predict for stop in _stops_at(preset) if stop.predict), "")
+    asking = _asking_stop(preset)
+    return "" if asking is None else asking.predict
+
+
+def _asking_stop(preset: str) -> TalkStop | None:
+    return next((stop for stop in _stops_at(preset) if stop.predict), None)
 
 
 def _stops_at(preset: str) -> Iterator[TalkStop]:
@@ -327,12 +337,17 @@ def _stop_of_tour(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)
     change = place.break_ or (None if place.set else break_at(preset))
-    predict = place.predict or (question_at(preset) if asks and not place.set else "")
-    stop = Stop(preset, panel, place.line, place.set, predict, change)
+    asking = place
+    if asks and not place.predict and not place.set:
+        asking = _asking_stop(preset) or place
+    stop = Stop(preset, panel, place.line, place.set, asking.predict, change, asking.guess)
     try:
-        presets.load(preset, place.set)
+        experiment = presets.load(preset, place.set)
     except BadInput as error:
         raise BadInput(f"{where}: {error.where}", error.fault) from error
+    names = [learner.name for learner in experiment.learners]
+    if unknown := [learner_name for learner_name in stop.guess if learner_name not in names]:
+        raise BadInput(f"{where}.guess", f"there is no learner {unknown[0]!r}; there are {listed(names)}")
     if panel is not None and panel not in ABOUT:
         raise BadInput(f"{where}.panel", f"there is no panel {panel!r}; there are {listed(ABOUT)}")
     if change is not None:

@@ -73,11 +73,11 @@ class HiddenLayers(NamedTuple):
 class ArchitectureStructure(NamedTuple):
     """Properties of an architecture that theorems require, such as initial weights of 0.
 
-    No theorem applies to an architecture that leaves all fields at their defaults.
+    By default, an architecture declares none of these properties.
     """
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
-    """Learner kind of learners with this architecture. `by-rule` stands for that of the update rule."""
+    """Kind of learners with this architecture. With `by-rule`, the update rule sets the kind."""
 
     by_inner_products: bool = False
     """Whether, for every update rule, predictions depend only on inner products of instances.
@@ -104,16 +104,17 @@ class ArchitectureStructure(NamedTuple):
     """Whether every trained tensor has one number per feature, and these numbers start equal."""
 
     fixed_input_start: bool = False
-    """Whether the input weights have a start that is not random, so that chance favours no feature."""
+    """Whether the start of the input weights is not random, so that chance favours no feature."""
 
     exchanges_on_flips: bool = False
-    """Whether flipping the sign of x_i has the same effect as exchanging entry i of the two tensors [B, d].
+    """Whether a flip of the sign of x_i has the same effect as exchanging entry i of two tensors.
 
-    The two tensors have equal starts, and a flip also exchanges their gradients.
+    The architecture has exactly two trained tensors, [B, d] each, with equal starts. A flip also exchanges
+    their gradients.
     """
 
     rate_of_weights: float | None = None
-    """Factor c if descent at a small rate η multiplies weights w by about exp(−c η ∂L/∂w), else None.
+    """Factor c if gradient descent at a small rate η multiplies w by about exp(−c η ∂L/∂w), else None.
 
     All weights then start at 1/d.
     """
@@ -138,7 +139,10 @@ class ArchitectureStructure(NamedTuple):
     """Whether predictions are computed only by the layers z = Wa + b that `edges` returns, and by σ."""
 
     layered: bool = False
-    """Whether every trained tensor is the matrix W of a layer z = Wa, as `through` requires."""
+    """Whether every trained tensor is the matrix W of a layer z = Wa, as `through` requires.
+
+    The biases of a layer count as the matrix of a separate layer with the input 1.
+    """
 
     keeps_determinant: bool = False
     """Whether weights are a product of square matrices whose determinants are positive at the start.
@@ -156,7 +160,7 @@ class ArchitectureStructure(NamedTuple):
 class StructureAt(NamedTuple):
     """Properties of an architecture that theorems require, and that depend on the number d of features.
 
-    If an architecture leaves a field at its default, no theorem that requires the field applies.
+    By default, an architecture declares none of these properties.
     """
 
     linear_layers: int | None = None
@@ -182,13 +186,13 @@ class Layout(NamedTuple):
     """Factors of the rates of trained tensors, by name. A tensor that is not listed has the factor 1."""
 
     l2_penalties: Mapping[str, float] = MappingProxyType({})
-    """L2 penalties λ of trained tensors θ, by name. A tensor that is not listed has none.
+    """L2 penalties λ of trained tensors θ, by name. A tensor that is not listed has no penalty.
 
     Training adds λ/2 ‖θ‖² to the loss.
     """
 
     units: int = 0
-    """Number of hidden units whose signals are stored for each row while predictions are computed."""
+    """Number of hidden units whose signals are stored for each row during the computation of predictions."""
 
     refusal: str | None = None
     """Reason why the architecture is not defined for d features, or None if it is defined."""
@@ -252,7 +256,7 @@ class Architecture(Part, frozen=True):
     def outputs(self) -> int:
         """Number of targets that one net predicts.
 
-        They are adjacent in the dimension B of predictions [B, n].
+        The targets of a net are adjacent in the dimension B of predictions [B, n].
         """
         return 1
 
@@ -328,7 +332,7 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """Return the inputs of each trained layer, and the result of backpropagation at the layer's outputs.
+        """Return the inputs of each trained layer, and the result of backpropagation at its outputs.
 
         The dictionary has the names of the layers' tensors as keys. `sent` maps the predictions ŷ [B, n] to
         the numbers [B, n] with which backpropagation starts, such as ∂L/∂ŷ. Only architectures with the
@@ -341,7 +345,7 @@ class Architecture(Part, frozen=True):
 
         U is a rotation of the instances x, and `turn` multiplies weight vectors by U. If the distribution of
         the initial tensors is rotation invariant, the returned tensors have the same distribution as
-        `params`. If it is not, `params` are returned unchanged.
+        `params`. Otherwise, the method returns `params` unchanged, and predictions may differ.
         """
         return params
 
@@ -355,8 +359,8 @@ class ModuleArchitecture(Architecture, frozen=True):
     """Base class of architectures that are torch modules, with any of torch's layers.
 
     A subclass implements `module`, which returns the torch module. Modules are in evaluation mode: dropout is
-    off, and batch normalisation uses fixed buffers. If `torch.func.vmap` can run the module, all nets of a
-    batch are computed together. Otherwise, they are computed one after another.
+    off, and batch normalisation uses fixed buffers. If `torch.func.vmap` can run the module, the predictions
+    of all nets of a batch are computed together. Otherwise, they are computed net by net.
     """
 
     example_d: ClassVar[int] = 16

@@ -46,12 +46,12 @@ class Scaling(NamedTuple):
     """
 
     start: float = 1.0
-    """Factor that multiplies the size of the initial effective weights m W."""
+    """Factor of the size of the initial weights m W that act on the inputs."""
 
     forward: float = 1.0
     """Factor m: the layer multiplies its inputs by m W.
 
-    It is stored as a fixed tensor unless it is 1.
+    The factor is stored as a fixed tensor, unless it is 1.
     """
 
     rate: float = 1.0
@@ -84,9 +84,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     With `outputs = "m"`, one net predicts all m targets: the targets share the hidden layers, and each target
     has separate weights in the last layer. Training uses the sum of the outputs' losses, and measures use the
-    mean of these losses. Cross-entropy has no such parts: it is one loss of all outputs together.
-    `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, where θ are all trained parameters, including biases.
-    Gradients and Hessians include the penalty, but measured losses do not.
+    mean of these losses. Cross-entropy is a single loss of all outputs, without such parts. `l2_penalty` λ
+    adds λ/2 ‖θ‖² to the training loss, where θ are all trained parameters, including biases. Gradients and
+    Hessians include the penalty, but measured losses do not.
 
     With a `parametrisation`, layer l of n_l units multiplies its inputs by m_l W_l, and W_l has the rate r_l
     η under plain gradient descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}) and r = 1, and the
@@ -425,8 +425,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
         """Yield the inputs [B, n_{l−1}, n] of each layer l, and its signals before σ [B, n_l, n], from l = 1.
 
-        The inputs of the first layer are the instances, and None stands for them. The signals of the last
-        layer are the predictions.
+        For the first layer, the inputs are the instances, and the function yields None in their place. The
+        signals of the last layer are the predictions.
         """
         inputs, signal = None, self.first(params, instances)
         for number in self._layer_numbers:
@@ -617,9 +617,10 @@ def _alternating_numbers(stream: Stream, units: int, columns: int) -> NDArray[np
 def _semi_orthogonal_matrices(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
     """Return random matrices [R, rows, columns] with orthonormal rows, or columns if there are fewer columns.
 
-    Each matrix is the factor Q of a Gaussian matrix G = QR, where R has a positive diagonal. Rotating G does
-    not change the distribution of G. So Q is uniformly distributed, and multiplication from the right by any
-    orthogonal matrix does not change the distribution of Q. Source: Mezzadri 2007.
+    Each matrix is the factor Q of a Gaussian matrix G = QR, where R has a positive diagonal. If there are
+    fewer rows than columns, the matrix is Qᵀ. A rotation of G does not change the distribution of G. So Q is
+    uniformly distributed, and rotations of the rows or columns do not change its distribution. Source:
+    Mezzadri 2007.
     """
     tall, wide = max(rows, columns), min(rows, columns)
     gaussian = stream.normal(tall, wide)

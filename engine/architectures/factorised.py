@@ -23,11 +23,11 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     The inner dimensions of the product are `width`, the number of hidden units. `factors` gives the lengths
     of x (rows of W) and z (columns of W). `init` selects the start, and `scale` is its size s. `gaussian`:
     all entries are independent N(0, s²), so that separate rotations of x and of z leave the distribution
-    unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ, and all other factors are s I. Then W = 0, and for
-    L = 2 the tangent kernel is 2s² I. This start requires at least as many hidden units as the number of rows
-    plus the number of columns of W. `identity`: all factors are s I, so that W = s^L I. From a small start,
-    gradient descent prefers matrices of low rank. Source: Gunasekar et al. 2017; Razin, Cohen 2020;
-    theory/hadamard#factors; theory/implicit-bias#matrix-completion.
+    unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ, and all other factors are s I. Then W = 0. For L =
+    2, the tangent kernel of two instances is 2s² times their inner product. This start requires at least as
+    many hidden units as the number of rows plus the number of columns of W. `identity`: all factors are s I,
+    so that W = s^L I. From a small start, gradient descent prefers matrices of low rank. Source: Gunasekar et
+    al. 2017; Razin, Cohen 2020; theory/hadamard#factors; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None
@@ -127,10 +127,10 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return initial tensors that predict for instances U x (V z)ᵀ what `params` predict for x zᵀ.
+        """Return initial tensors whose predictions for U x (V z)ᵀ equal those of `params` for x zᵀ.
 
         U and V are rotations, and `turn` maps a matrix W, flattened to a vector, to U W Vᵀ. With the start
-        `identity`, `params` are returned unchanged.
+        `identity`, the method returns `params` unchanged, and predictions may differ.
         """
         if self.init == "identity":
             return params

@@ -18,12 +18,12 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs drawn jointly. It is small, because the root of K takes one step per input."""
+"""Largest number of inputs drawn jointly. The number is small, because √K takes one step for each input."""
 
 DEPENDENT = 64
-"""An input counts as dependent on earlier inputs up to this residual variance.
+"""Residual variance up to which an input counts as linearly dependent on earlier inputs.
 
-It is relative to the variance of the input, in units of the machine epsilon.
+The unit is the variance of the input times the machine epsilon.
 """
 
 
@@ -121,9 +121,9 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             products = self._inner_products(transfer(self.activation, signals)) / signals.shape[1]
 
     def _inner_products(self, sent: torch.Tensor) -> torch.Tensor:
-        """Return the sums of `sent`_i `sent`_j over units, [B, ⌈n/k⌉, k, k], for i and j in the same group.
+        """Return Σ s_i s_j over units, [B, ⌈n/k⌉, k, k], for all instances i and j of the same group.
 
-        `sent` is [B, units, n]. A group consists of k successive instances.
+        `sent` contains the values s [B, units, n]. A group consists of k successive instances.
         """
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))

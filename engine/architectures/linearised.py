@@ -23,8 +23,8 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     The net starts like the dense net with the same fields, and keeps the initial tangent kernel during
     training. Consider gradient descent with rate η on the mean square loss of n rows, and a left singular
     vector of the Jacobian with singular value λ. At every step, the component of the residual along this
-    vector is multiplied by 1 − 2ηλ²/n. If the dense net trains differently, the reason is that its features
-    change. Source: Jacot, Gabriel, Hongler 2018; theory/parities-and-noise#fitting-anything,
+    vector is multiplied by 1 − 2ηλ²/n. If the dense net trains differently, the reason is the change of its
+    features. Source: Jacot, Gabriel, Hongler 2018; theory/parities-and-noise#fitting-anything,
     theory/parities-and-noise#nuisance-space.
     """
 
@@ -56,7 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return predictions for `params`. `layers` are inputs and signals of all layers at the start."""
+        """Return predictions for `params`. `layers` are the inputs and signals of all layers at the start."""
         start = self._tensors_at_start(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)
@@ -102,7 +102,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _tensors_at_start(self, params: Params) -> Params:
-        """Return the tensors with initial values in place of trained ones."""
+        """Return all tensors, with initial values in place of the trained values."""
         started = {layer: params[_name_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}

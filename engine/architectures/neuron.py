@@ -21,9 +21,9 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
     """A single neuron with a transfer function σ: ŷ = σ(xᵀw).
 
     The neuron starts at w = 0 or, with `init` = gaussian, at independent entries N(0, s²/d), with s =
-    `scale`. The functions relu, leaky_relu and selu have a kink at 0 and require `init` = gaussian. The loss
-    compares the labels with ŷ, after σ has been applied. Source: Helmbold, Kivinen, Warmuth 1999; WKA21 Thm
-    2; theory/conventions#architectures.
+    `scale`. The functions relu, sqrt2_relu, leaky_relu and selu have a kink at 0 and require `init` =
+    gaussian. The loss compares the labels with ŷ, after σ has been applied. Source: Helmbold, Kivinen,
+    Warmuth 1999; WKA21 Thm 2; theory/conventions#architectures.
     """
 
     activation: Activation = "tanh"

@@ -30,8 +30,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     `of = "features"` standardises each feature by its mean and its standard deviation over all rows of the
     problem. A constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the
     entries of each instance by their mean and standard deviation. The normalisation is part of the learner:
-    if the instances are rotated, it is computed from the rotated instances. Both kinds of normalisation treat
-    the coordinate axes differently from other directions. Source: theory/symmetry#habits.
+    if the instances are rotated, it is computed from the rotated instances. The first kind of normalisation
+    treats the coordinate axes differently from other directions. The second kind treats the direction of the
+    vector of ones differently. Source: theory/symmetry#habits.
     """
 
     of: Annotated[

@@ -58,9 +58,9 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
 
     With depth L = 2, this is the two-layer net w = u ⊙ u of the talk on WKA21. On this net, gradient descent
     with a small rate η takes nearly the same steps as the update rule `egu` with rate 4η. The net starts at
-    u^L = w0, by default 1/d. If `signed` is set, it starts at u^L = v^L = w0, by default 1/(2d). With a
-    `shape` θ, these starting values of u and v are multiplied by θ, entry by entry. Source: AW20; WKA21 §5;
-    theory/conventions#conventions, theory/conventions#architectures; theory/implicit-bias#shaped-start.
+    u^L = w0, by default 1/d. If `signed` is set, it starts at u^L = v^L = w0, by default 1/(2d). A `shape` θ
+    multiplies the starting values of u and v, not those of u^L and v^L, entry by entry. Source: AW20; WKA21
+    §5; theory/conventions#conventions, theory/conventions#architectures; theory/implicit-bias#shaped-start.
     """
 
     depth: Annotated[

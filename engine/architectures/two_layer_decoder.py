@@ -17,8 +17,9 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 LEAST, MOST = 1e-9, 1e9
-"""Range of ε, μ and L. In this range, the entries of the feature map, which are up to √2 d/(εμL²), do not
-overflow.
+"""Range of ε, μ and L.
+
+In this range, all entries of the feature map are finite in float64.
 """
 
 
@@ -79,7 +80,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     def fitted(self, params: Params, instances: Instances) -> Params:
         """Return the tensors `params` with the linear map from instances to features φ.
 
-        The map sends each of the orthogonal rows of length √d to its features.
+        The instances are orthogonal rows of length √d. The map sends each row to its features.
         """
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)

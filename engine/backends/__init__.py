@@ -1,6 +1,6 @@
-"""Backends: implementations of a training run, whose results are equal up to rounding.
+"""Backends: implementations of training runs. Their results are equal up to rounding.
 
-Each file in this folder is one backend. Each subfolder has modules that a backend uses.
+Each file in this folder is one backend. Each subfolder contains modules that one backend uses.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""From this total size of a learner's weight vectors on, in bytes, the C library leaves gaps between them."""
+"""Total bytes of a learner's weight vectors from which on the C library leaves gaps between the vectors."""
 
 LONG = 4 << 20
-"""From this size of a weight vector on, in bytes, the run returns free memory to the system.
+"""Bytes of a weight vector from which on the run returns free memory to the system.
 
 The run does so before every call of `advance`.
 """
@@ -62,24 +62,24 @@ class Needs(NamedTuple):
 
 
 class Backend:
-    """Base class of backends: an implementation of training runs for the learners that it supports.
+    """Base class of backends. A backend implements training runs for the learners that it supports.
 
-    Rules, losses, measures and protocols have properties, which tell a backend whether it can run a learner.
-    A backend refuses learners with settings that it does not know. Rules, losses, measures and protocols with
+    The properties of rules, losses, measures and protocols tell a backend whether it can run a learner. A
+    backend refuses learners with settings that it does not know. Rules, losses, measures and protocols with
     default properties run on the full data matrix, without shortcuts. This is slower, but correct.
     """
 
     place: ClassVar[int] = 100
-    """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
+    """Position in the order of backends. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """Method of computing, for messages. It is empty for the backend on the data matrix."""
+    """Method of computing, for messages; empty if messages do not mention the backend."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""
 
     needs: ClassVar[Needs] = Needs()
-    """Requirements of the backend, which the memory estimate uses. They also decide whether to load torch."""
+    """Requirements of the backend, for the memory estimate and for the decision whether to load torch."""
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ class Backend:
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether this backend trains the learner faster than the backends that are tried after it."""
+        """Return whether this backend trains the learner faster than all backends that are tried later."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
@@ -120,7 +120,7 @@ class Backend:
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return the document of a small experiment. Running it compiles the code that `learner` needs."""
+        """Return the document of a small experiment whose run compiles the code for `learner`."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
@@ -151,7 +151,8 @@ def backend_choice(
 
     The faster backend comes with the code to compile. If there is no such backend, the second result is None.
     If `run.path` names a backend, the first result is that backend. Otherwise, the first result is the first
-    compiled backend that can run the learner with these `measures`, and for which `pays` returns True.
+    backend that can run the learner with these `measures`, whose `pays` returns True, and that needs no
+    compilation now.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """
@@ -184,10 +185,10 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return why training is not a single pass over single examples, or None if it is.
+    """Return why training is not one pass with an update for each example, or None if it is.
 
-    Backends for single passes also need a loss that treats every target separately. For any other loss,
-    return a reason, too.
+    Backends for single passes also need a loss that treats every target separately. If the loss couples
+    targets, the result is also a reason.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:

@@ -1,6 +1,6 @@
 """Backend for rules whose weights are linear in past gradients, on orthogonal examples.
 
-The response of a rule says how far the gradient of one example has moved the weights 1, 2, 3 … steps later.
+The response of a rule says by how much one gradient has moved the weights after 1, 2, 3 … steps.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 class ByResponses(Backend):
     """Backend for a linear neuron and a rule with `Update.response`, in one pass over orthogonal examples.
 
-    Each example is seen once. The prediction for an example is constant until the example is seen. After
-    that, only the gradient of this example changes the prediction, by the rule's response to a single
-    gradient. The changes of all predictions are known before the first step, and so is the mean square loss
-    after every step.
+    Each example is seen once. The prediction for an example is constant until the example is seen. Later,
+    only the gradient of this example changes the prediction, by the rule's response to a single gradient. So
+    the changes of all predictions, and the mean square loss after every step, are known before the first
+    step.
     """
 
     place: ClassVar[int] = 25
@@ -75,11 +75,11 @@ class ByResponses(Backend):
 
 
 class Responses:
-    """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
+    """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions for them.
 
     The gradient of step s is c_s x_s. After step k, this gradient has moved the prediction ŷ_s by −η c_s d
     ρ_(k−s+1), where ρ is the step response of the rule (`Update.response`). It has moved no other prediction,
-    since x_jᵀx_s = 0. Let e_s = ŷ_s − y_s at the start, and m_s = η c_s d. After k steps, the sum of all
+    since x_jᵀx_s = 0. Let m_s = η c_s d, and let e_s be ŷ_s − y_s at the start. After k steps, the sum of all
     squared errors is Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are
     convolutions.
     """

@@ -29,15 +29,15 @@ AHEAD = 64
 """Number of examples whose inner products with all rows are computed together."""
 
 SQUARES, PASS = 10, 90
-"""Time that a record takes per prediction, for square loss and for other losses.
+"""Time of a record for each prediction, for square loss and for other losses.
 
 The unit is the time of one multiplication in a matrix product.
 """
 
 WORTH = 1 << 30
-"""Number of multiplications that the backend must save, or else it is not used.
+"""Least number of multiplications that the backend must save to be used.
 
-They take some hundredths of a second.
+These multiplications take some hundredths of a second.
 """
 
 
@@ -93,13 +93,13 @@ class ByRows(Backend):
 
 
 class Predictions:
-    """A linear neuron, stored as its predictions of all rows instead of its weights.
+    """A linear neuron, stored as its predictions for all rows instead of its weights.
 
-    Examples are learned in blocks of AHEAD examples, and predictions of all rows are updated once per block.
-    P are the predictions before the present block, and S are the sizes s of the steps w ← w − s x in the
-    block. K are the inner products of the block's examples and all rows. So the present predictions are P − S
-    K. For the block's examples, P − S K is computed at every step. For other rows, P − S K is computed only
-    when needed. For square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
+    Examples are learned in blocks of AHEAD examples. Predictions for all rows are updated once per block. P
+    are the predictions before the present block, and S are the sizes s of the steps w ← w − s x in the block.
+    K are the inner products of the block's examples and all rows. So the present predictions are P − S K. For
+    the block's examples, P − S K is computed at every step. For other rows, P − S K is computed only when
+    needed. For square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
@@ -203,7 +203,7 @@ class Predictions:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d], after the stored steps of the present block are added to them."""
+        """Add the stored steps to the weights, and return the weights [B, d]."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows_of_examples(pending)

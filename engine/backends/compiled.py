@@ -42,7 +42,7 @@ SAMPLE = 64
 class Compiled(Backend):
     """Backend for rules that multiply weights by factors, in one pass over rows of a Sylvester matrix.
 
-    The rows have entries ±1. The backend requires square loss and one example per step.
+    The rows have entries ±1. The backend requires labels xᵀw*, square loss and one example per step.
     """
 
     place: ClassVar[int] = 10

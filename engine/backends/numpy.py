@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Largest number of predictions, and of multiplications for them, for which this backend saves time.
+"""Largest number of predictions, and of multiplications for predictions, with which this backend saves time.
 
 The first number also limits memory, because the predictions of many records are stored at the same time.
 """
 
 
 class Numpy(Backend):
-    """Backend for rules that multiply weights by factors or add multiples of examples.
+    """Backend for rules that multiply weights by factors or add multiples of examples, and for projections.
 
-    It requires one pass with square loss. Every step and every evaluation take a few operations on whole
-    arrays, without torch.
+    A projection is the step of least squares on orthogonal instances. The backend requires one pass with
+    square loss. Every step and every evaluation take a few operations on whole arrays, without torch.
     """
 
     place: ClassVar[int] = 5
@@ -240,7 +240,7 @@ class NumpyRun(InPieces):
         return block
 
     def _misclassified_shares(self, predictions: Numbers) -> Numbers:
-        """Return the share of misclassified rows. A row with a margin of at most √eps counts one half."""
+        """Return the share of misclassified rows. A row with |margin| ≤ √eps counts as one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2

@@ -72,7 +72,7 @@ class Changes(NamedTuple):
 
 
 class OrthogonalRows:
-    """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
+    """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions for them.
 
     A step w ← w − s x_k changes the prediction ŷ_k by −s d. The step changes no other prediction, since
     x_jᵀx_k = 0.
@@ -124,9 +124,9 @@ class OrthogonalRows:
         self.place += 1
 
     def _index_of_rows(self, selected: slice) -> Any:
-        """Return an index into tensors [n, R, …] that selects some of the rows passed to `learn_ahead`.
+        """Return an index into tensors [n, R, …] that selects some rows of the last `learn_ahead` call.
 
-        `selected` contains the positions of these rows among the rows of the last `learn_ahead` call.
+        `selected` contains the positions of these rows among all rows of that call.
         """
         if isinstance(self._rows, range):
             rows = self._rows[selected]
@@ -142,7 +142,7 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _copy_changed_weights(self, weights: torch.Tensor, new: slice) -> None:
-        """Update those entries of `weights` [V, d] that the steps `new` have changed."""
+        """Update the entries of `weights` [V, d] that the steps `new` have changed."""
         places = self._index_of_rows(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]

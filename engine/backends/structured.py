@@ -28,11 +28,11 @@ LARGE_RECORD = 1 << 22
 class Structured(Backend):
     """Backend that stores instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    If the instances are orthogonal, a rotation-invariant learner trains on a scaled identity instead of them.
+    If the instances are orthogonal, a rotation-invariant learner trains on a scaled identity in their place.
     An update rule that is invariant only on Hadamard data is replaced by a rotation-invariant rule that makes
     the same steps on Hadamard data. All other learners train on the rows of a Sylvester matrix. The backend
-    refuses them if they are fitted by a solver that needs more than inner products and single rows of the
-    instances.
+    refuses these learners if the instances are not such rows. It also refuses a solver that needs more than
+    inner products and single rows of the instances.
     """
 
     place: ClassVar[int] = 30
@@ -75,14 +75,14 @@ def is_large(learner: Learner, experiment: Experiment) -> bool:
 def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     """Return why a learner cannot train on a scaled identity in place of the experiment's instances.
 
-    A rotation maps orthogonal instances to the coordinate axes, that is, to a scaled identity. Return None if
-    the replacement changes no result.
+    A rotation maps orthogonal instances to the coordinate axes, which form a scaled identity. The result is
+    None if the replacement changes nothing.
     """
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "this backend replaces the instances by a multiple of the identity, but a solver needs them"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "the instances become a multiple of the identity here, but the learner's features need them"
+        return "this backend replaces the instances, but the learner computes features from them"
     if not matrix.structure().is_orthogonal:
         return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
     """The largest gap of a curve is between the x position `at` and the next one.
 
-    A gap is the ratio of two neighbouring values. The claim must hold in at least a share of the replicas. In
-    a spectrum whose small values are noise, `at` is the number of values that are not noise.
+    A gap is the ratio of two neighbouring values, the larger to the smaller by absolute value. The claim must
+    hold in at least a share of the replicas. In a spectrum whose small values are noise, `at` is the number
+    of values that are not noise.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'
@@ -42,7 +43,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         gaps = [_index_of_largest_ratio(curve.over([replica])) for replica in range(curve.replicas)]
         gap_places = [curve.x[gap] for gap in gaps if gap is not None]
         if not gap_places:
-            return self.fails("no two neighbouring values have the same sign")
+            return self.fails("no two neighbouring values have a defined ratio")
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(
@@ -52,9 +53,9 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
 
 def _index_of_largest_ratio(y: Floats) -> int | None:
-    """Return the index i with the largest ratio of values i and i + 1, or None if none is defined.
+    """Return the index i with the largest ratio of the values i and i + 1, or None if no ratio is defined.
 
-    A ratio is that of the larger to the smaller value.
+    A ratio is that of the larger to the smaller absolute value.
     """
     first, second = np.abs(y[:-1]), np.abs(y[1:])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -48,9 +48,9 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _contrasting_laws(self, view: View, curve: CurveView) -> str:
-        """Return the scaling laws of all curves, if `curve` alone follows a power law and others a logarithm.
+        """Return the scaling laws of all curves, if `curve` is the only one that follows a power law.
 
-        Otherwise, the text is empty.
+        The text is empty if other curves follow a power law, too, or if no other curve follows a logarithm.
         """
         laws = {
             other.name: law

@@ -15,8 +15,8 @@ EXACTNESS = ("exact", "asymptotic", "upper", "reference")
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
     """Return the lower bounds that apply to a curve's learner.
 
-    If no bound applies, return all lower bounds that the view shows beside the curve. The curve may fall
-    below these bounds, because they are about other learners.
+    If no bound applies, return all lower bounds that the view shows together with the curve. These bounds are
+    about other learners, so the curve may fall below them.
     """
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
@@ -37,9 +37,10 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the theory line to compare with a curve at x, or None if no theory line has a value at x.
 
-    It is the strongest lower bound on the curve at x. If no lower bound has a value at x, it is a theory line
-    of another direction, such as an upper bound. EXACTNESS lists these directions, the preferred ones first.
-    If several lines of one kind have a value at x, such as the two edges of a band, they do not count.
+    The result is the strongest lower bound on the curve at x. If no lower bound has a value at x, the result
+    is a line of another direction that applies to the curve's learner. Lines of this curve alone come first,
+    then lines that curves share. Among these, the order is that of the directions in EXACTNESS. If several
+    lines of one kind have a value at x, such as the two edges of a band, they do not count.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -52,7 +53,7 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
     """Return the values of the strongest lower bound on a curve at the positions x [N].
 
-    A value is 0 where the curve has no bound, and where the bound is 0 up to rounding.
+    The value is 0 where the curve has no bound, or where the bound is 0 up to rounding.
     """
     heights = np.zeros_like(x)
     for line in bounds_on(view, curve):
@@ -73,7 +74,7 @@ probability.
 
 
 class Respect(NamedTuple):
-    """Result of a check whether a curve respects a lower bound."""
+    """Result of a check whether a curve respects a bound."""
 
     bound: str
     """Kind of the bound."""
@@ -85,7 +86,7 @@ class Respect(NamedTuple):
     """Whether the curve respects the bound; None if the run is too small to decide."""
 
     detail: str
-    """Text with the distance between curve and bound, or with the reason why there is no distance."""
+    """Text that gives the distance between curve and bound, or the reason why there is none."""
 
     exact: bool = False
     """Whether the curve equals the bound up to rounding."""
@@ -104,13 +105,14 @@ class Respect(NamedTuple):
 def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     """Check whether a curve respects a bound that applies to its learner.
 
-    Only the x positions before any replica diverges are compared.
+    Only the x positions before any replica diverges are compared. An exact theory line is checked as a lower
+    bound.
 
     A bound on every run is broken if the curve violates it by more than `rounding` times the curve's first
-    value. A bound on the expectation is judged only with ENOUGH replicas or more. Suppose that the mean over
-    replicas violates the bound by t standard errors. The bound is broken if Student's distribution exceeds t
-    with a probability below UNLIKELY. If rare values that no replica happens to have could explain the
-    deviation, the result is undecided; see `unseen`.
+    value. A bound on the expectation is judged only with ENOUGH replicas or more. Suppose that the summary
+    over replicas violates the bound by t standard errors. The bound is broken if Student's distribution
+    exceeds t with a probability below UNLIKELY. The result is undecided if rare values, which no replica
+    happens to have, could explain the deviation of a mean; see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):
@@ -159,15 +161,15 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
 
 
 def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
-    """Return the probability [N] that all replicas lack the rare values that would explain a broken bound.
+    """Return the probability [N] that no replica has the rare values that would explain a broken bound.
 
     Student's t distribution assumes that the values of replicas are approximately normal. But rare large
-    values may dominate the expectation. Most samples lack these values: they have a small spread, and a mean
-    below the expectation.
+    values may dominate the expectation. Most samples do not contain such values. These samples have a small
+    spread, and a mean below the expectation.
 
     Let D = `largest` be the largest distance of any replica from the mean, toward the bound. Values at
-    distance D would explain the gap if they had probability p = missing/D. With probability (1 − p)^R, none
-    of R replicas has such a value.
+    distance D would explain the violation if they had probability p = missing/D. With probability (1 − p)^R,
+    none of R replicas has such a value.
 
     Args:
         missing: distance [N] by which the mean violates the bound.
@@ -187,7 +189,7 @@ def allowed_errors(replicas: int) -> float:
 def _closest_position(x: Floats, line: LineView, gap: Floats) -> int:
     """Return the index of the position at which a curve comes closest to a bound.
 
-    Positions with x ≤ 0, or with a bound of 0, count only if there are no others.
+    Positions with x ≤ 0, or with a bound of 0, count only if there are no other positions.
     """
     matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())

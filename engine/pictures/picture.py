@@ -23,7 +23,7 @@ MOST_MARKS = 20
 RATE = "rate"
 """Name by which pictures refer to the learning rates that a learner tries side by side.
 
-If a sweep axis has this name, it means the sweep axis.
+If a sweep axis has this name, the name refers to the sweep axis.
 """
 
 MOST_TEXT = 200
@@ -144,9 +144,9 @@ def _short_number(number: float) -> str:
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Line at one value of x or of y in a picture, which marks this value for the viewer.
 
-    The value may be an expression of sweep axes. If the picture has one curve per value of such an axis, it
-    also has one line per value. If the axis is the picture's x, a mark at y, such as y = "2/eta", is a curve
-    over x. If the axis is the y of a heat map, a mark at x is a curve over y.
+    The value may be an expression of sweep axes. If the picture has one curve for each value of such an axis,
+    it also has one line for each value. If the axis is the picture's x, a mark at y, such as y = "2/eta", is
+    a curve over x. If the axis is the y of a heat map, a mark at x is a curve over y.
     """
 
     name: Text | None = None
@@ -189,9 +189,10 @@ class Marked(NamedTuple):
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Contour line in a heat map: the points at which a theory line has the value `level`.
 
-    The theory line may describe another measure than the picture, if that measure also has the dimensions x
-    and y of the picture. The values of the theory line are those at the evaluation point that the picture
-    shows. The picture's factor `times` and reading `read` are not applied to these values.
+    The theory line may be about another measure than that of the picture. The other measure must also have
+    the picture's dimensions x and y. The values of the theory line are those at the evaluation point that the
+    picture shows. The fields `running`, `times`, `read` and `relative` of the picture do not change these
+    values.
     """
 
     line: Text
@@ -401,7 +402,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reads_places(self) -> bool:
-        """Whether the picture shows when, during training, a measure passes a threshold."""
+        """Whether the picture shows the time during training at which a measure passes a threshold."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 

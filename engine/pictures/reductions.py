@@ -58,8 +58,8 @@ def from_time(start: float | None, times: Floats, measured: Floats) -> Floats:
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     """Reduce a dimension of an array to one number, such as the last value or the first position below 0.1.
 
-    If the values never pass the threshold of `how`, the result is infinite. It is NaN if a missing value
-    could have passed the threshold.
+    If the values never pass the threshold of `how`, the result is infinite. But the result is NaN if a
+    missing value might have passed the threshold.
 
     Args:
         how: description of the number.
@@ -246,8 +246,8 @@ def standard_error(
     Args:
         how: name of the summary of replicas that the estimate uses, such as "median".
         estimate: function that returns the estimate from a subset of the replicas.
-        samples: values [count, N] of which the estimate is the summary, if it is one. All subsets are then
-            summarised together.
+        samples: values [count, N], if the estimate is their summary `how`. The summaries of all subsets can
+            then be computed together.
 
     Source: Efron, Tibshirani 1993 ch. 10–11.
     """
@@ -274,9 +274,9 @@ def standard_error(
 def _summaries_without(how: str, samples: Floats, omitted: Sequence[NDArray[np.intp]]) -> Floats | None:
     """Return the summary of samples [R, N] without each of G groups of replicas, [G, N], or None.
 
-    The groups divide the replicas in order. Sums over the other replicas are differences of sums, around the
-    mean of all, so that rounding errors stay small. The result is None for infinite numbers, whose sums have
-    no difference.
+    The groups divide the replicas in order. The sum over the remaining replicas is the sum over all replicas
+    minus the sum over the group. To keep rounding errors small, the terms are deviations from the mean. The
+    result is None if a number is infinite or has no logarithm, because such sums cannot be subtracted.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         numbers = np.log(samples) if how in ("geometric", "log-variance") else samples

@@ -62,9 +62,9 @@ WHY_INACCURATE = (
 
 
 def fate(lost: int, inaccurate: int) -> str:
-    """Return how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
+    """Return a verb phrase for replicas that ended early: "diverged", "lost accuracy", or both.
 
-    `lost` is the number of these replicas, and `inaccurate` the number of those that lost accuracy.
+    `lost` is the number of replicas that ended early. `inaccurate` of these replicas lost accuracy.
     """
     if not inaccurate:
         return DIVERGED
@@ -75,13 +75,13 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Apart = tuple[int, ...]
-"""For each sweep axis that distinguishes curves, the index of a value of this axis."""
+"""Index of one value of each sweep axis that distinguishes curves."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """Largest change of a loss by rounding errors, relative to the initial loss, by number type."""
 
 QUIET = 1e-11
-"""If no value of any curve exceeds this number, all values count as 0, because rounding can cause them."""
+"""If the values of all curves have at most this size, they count as 0, because rounding can cause them."""
 
 ZERO = 1e-12
 """Largest value of a bound that counts as 0. Losses are not stated as multiples of such a bound."""
@@ -119,16 +119,16 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Name of the backend that ran the training; None if the runs of the curve used different backends."""
 
     rate: float | None = None
-    """Learning rate of the curve, if its learner tries several; None for a curve of several sweep points."""
+    """Learning rate, if the learner tries several rates; None for a curve of several sweep points."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """For each rate that the learner tried, the mean along its curve.
+    """Mean along the curve of each rate that the learner tried, by rate.
 
-    It is empty unless the rate of this curve is the best.
+    The mapping is empty unless the rate of this curve is the best.
     """
 
     oracle_tuned: bool = False
-    """Whether the curve shows only the best of several rates, and so appears once this rate is known."""
+    """Whether the curve shows only the best of several rates, so that it appears once this rate is known."""
 
     point: int | None = None
     """Index of the sweep point; None for a curve that covers several sweep points."""
@@ -146,17 +146,17 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
     diverged: int = 0
     """Number of replicas that diverged in the run.
 
-    If the curve does not follow a run, it is the least number of diverged replicas at any x position.
+    If the curve does not follow a run, this is the least number of diverged replicas at any x position.
     """
 
     diverged_at: float | None = None
-    """x position at which the first replica diverged, or None. It may lie beyond the end of the curve."""
+    """x position at which the first replica diverged, or None. The position may be beyond the curve's end."""
 
     divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
     """Sorted clock values at which replicas diverged; empty if the curve does not follow a run."""
 
     fate: str = DIVERGED
-    """Predicate for the replicas that ended early, such as "diverged"."""
+    """Verb phrase for the replicas that ended early, such as "diverged" or "lost accuracy"."""
 
     ended: bool = False
     """Whether all started runs of the curve have ended."""
@@ -166,7 +166,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """For each x position [N], whether the curve's summary there includes all replicas."""
+        """Whether the summary y includes all replicas, at every x position [N]."""
         return np.asarray(self.lost == 0)
 
 
@@ -353,7 +353,7 @@ def index_at(curve: CurveView | LineView, x: float) -> int | None:
     """
     if isinstance(curve, CurveView) and curve.places.is_passed:
         sides = np.sign(curve.x - x)
-        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
+        passed = np.flatnonzero((sides != sides[:1]) | (sides == 0))  # not on the side of the first point
         return int(passed[0]) if len(passed) else None
     matches = np.flatnonzero(np.abs(curve.x - x) <= NEAR * abs(x))
     return int(matches[0]) if len(matches) else None
@@ -402,7 +402,7 @@ class Absences(msgspec.Struct, frozen=True, eq=False):
     """Reason why each theory line is left out, by kind of line."""
 
     learners: dict[str, str] = msgspec.field(default_factory=dict)
-    """For each learner without a curve, the unmet condition for measuring it, by learner name."""
+    """Unmet condition of the measure for each learner without a curve, by learner name."""
 
 
 class View(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -426,7 +426,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
     """Function of a sweep point's index and a clock value of its run.
 
-    It returns the x position at this clock value, or None if there is none.
+    The function returns the x position at this clock value, or None without such a position.
     """
 
     beneath_of: Callable[[], View | None] = lambda: None
@@ -438,7 +438,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def curve(self, name: str) -> CurveView:
         """Return the curve called `name`, or else a curve of the learner called `name`. Raises: KeyError.
 
-        Of the learner's curves, it is the first that represents the learner (see `CurveView.chosen`).
+        Of the learner's curves, return the first that represents the learner (see `CurveView.chosen`).
         """
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
@@ -496,10 +496,10 @@ def heat_of(view: View, learner_name: str) -> HeatView:
 
 
 def negligible(view: View) -> float:
-    """Return the size up to which values of this view count as 0.
+    """Return the absolute value up to which values of this view count as 0.
 
-    This size is specified by the measure. If the picture multiplies or divides the measure, the size is 0. If
-    no curve exceeds QUIET in absolute value, the size is at least QUIET.
+    The measure declares this number. If the picture multiplies or divides the measure, the number is 0. If no
+    curve exceeds QUIET in absolute value, the number is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0

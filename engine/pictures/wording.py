@@ -59,9 +59,8 @@ def line_name(view: View, line: LineView) -> str:
 def line_in_brief(view: View, line: LineView) -> str:
     """Return the formula or the name of a theory line, whichever is shorter.
 
-    In two cases, the formula would not describe the line fully, and the name is returned. The line may belong
-    to one curve or to one value of a sweep axis. Or the picture may show a function of the measure, such as a
-    ratio.
+    The formula does not fully describe a line of one curve or of one value of a sweep axis. It also does not
+    describe a function of the measure, such as a ratio. In these cases, return the name.
     """
     name = line_name(view, line)
     says_all = view.quantity.as_measured and not (line.curve or line.apart)
@@ -69,14 +68,17 @@ def line_in_brief(view: View, line: LineView) -> str:
 
 
 def _only_learner(view: View) -> str | None:
-    """Return the learner's name if all curves and theory lines belong to the same learner, else None."""
+    """Return the learner's name if all curves and theory lines belong to the same learner, else None.
+
+    References do not count. A theory line of one of several rates counts as the line of another learner.
+    """
     learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
     learners.update(line.curve for line in view.lines if line.curve)
     return learners.pop() if len(learners) == 1 else None
 
 
 LONGEST = 160
-"""Largest number of characters of a finding."""
+"""Largest number of characters of a headline."""
 
 LINES, LINE_WIDTH = 2, 78
 """Lines of a headline on the screen, and characters per line on a screen of 80 columns."""
@@ -116,9 +118,9 @@ def quoted(name: str) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return a common name for theory lines of the same kind.
+    """Return one name for all of several theory lines of the same kind.
 
-    If the lines have different names, the common name contains neither curves nor values of sweep axes.
+    If the lines have different names, the result contains neither curves nor values of sweep axes.
     """
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
@@ -201,7 +203,7 @@ def arrival(curve: CurveView, level: float) -> float:
 def named_values(
     view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
-    """Return the names and values at x of a curve and of other curves.
+    """Return the pair (name, value at x) of a curve, and the pairs of other curves.
 
     Other curves without a value at x are left out.
     """
@@ -220,8 +222,9 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
     """Return a text that lists the values of several curves. It begins with the curve `first`.
 
-    If there are two or more other curves, the text gives only their least and greatest values. If all values
-    have the same text, it is given once, for all curves.
+    If the view has a single curve, the text is only its value. If there are two or more other curves, the
+    text gives only their least and greatest values. If all values have the same text, this text is given
+    once, for all curves.
     """
     named = [(name, value(view, y)) for name, y in (first, *other_values)]
     if len(view.curves) == 1 and not other_values:
@@ -334,7 +337,8 @@ def laws_in_words(view: View) -> str:
 
     An example is "First below a tenth: GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of
     d". Curves that pass the threshold nowhere are named last, as in "EGU± and spindly± never". The text is
-    empty if no curve follows a law, or if y is not the time at which a measure passes a threshold.
+    empty if no curve follows a law, or if y is not the position at which a measure passes a threshold. It is
+    also empty for heat maps, and if x positions have names.
     """
     reading, axes = view.picture.reading, view.axes
     if reading is None or not reading.is_threshold or view.heats or axes.names:

@@ -56,7 +56,7 @@ Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Condition that ends training early: a clock or measure must have passed a value in every replica.
+    """Condition that ends training early, once a clock or measure has passed a value in every replica.
 
     If a learner does not have this clock or measure, it trains to the end.
     """
@@ -147,10 +147,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train at the same time, each on its first k rows.
+    """Interface of a group of models with different k. Each model trains on its first k rows.
 
-    Each model has a different k. The protocol has a list of values of k, and trains one model for each. A
-    group has the models for successive values of this list.
+    The protocol has a list of values of k, and trains one model for each value. A group has the models for
+    successive values of this list.
     """
 
     @property
@@ -162,11 +162,11 @@ class ModelGroup(Interface):
         """Whether at least one model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Make up to `limit` steps with all models that still train, and return the number of steps.
+        """Make up to `limit` steps with all models that still train. Return the largest number of steps made.
 
-        If a model's training loss before a step is at most `tolerance`, this step is its last. The gradients
-        of the K models are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is
-        None.
+        If a model's training loss before a step is at most `tolerance`, this step is the model's last. The
+        gradients of the K models are taken on the rows `drawn` [R, K, batch], or on all training rows if
+        `drawn` is None.
         """
 
     def finish(self) -> Block:
@@ -181,10 +181,10 @@ Its arguments are the numbers k of the models, the training inputs, and the star
 
 
 class Batches(NamedTuple):
-    """Sizes of independent mini-batches, and how their rows are drawn."""
+    """Size of independent mini-batches, and whether their rows are drawn with replacement."""
 
     size: int | None
-    """Number of rows in a mini-batch. None means as many as there are training rows."""
+    """Number of rows in a mini-batch. None means the number of training rows."""
 
     replacement: bool
     """Whether the rows of a mini-batch are drawn with replacement."""
@@ -198,7 +198,7 @@ class Batches(NamedTuple):
 class ProtocolSchedule(NamedTuple):
     """Properties of a protocol's steps and evaluations, for theorems, backends and charts.
 
-    With the default values of all properties, no theorem applies.
+    By default, a protocol declares only that it trains learners.
     """
 
     single: bool = False
@@ -226,13 +226,13 @@ class ProtocolSchedule(NamedTuple):
     """Whether the rows seen are a uniformly random subset of at most k training rows."""
 
     batches: Batches | None = None
-    """How mini-batches are drawn. None if there are none, or if they depend on earlier mini-batches."""
+    """Size and drawing of independent mini-batches. None if there are no such mini-batches."""
 
     averages_hypotheses: bool = False
     """Whether the loss after k examples is the mean loss of the k hypotheses that predicted them."""
 
     clips_at: float | None = None
-    """Upper limit Y, if predictions are clipped to [0, Y]. None if they are not clipped."""
+    """Upper limit Y if predictions are clipped to [0, Y], or None if predictions are not clipped."""
 
     of_logarithm: bool = False
     """Whether steps follow the gradient of the logarithm of the loss."""
@@ -244,7 +244,7 @@ class ProtocolSchedule(NamedTuple):
     """Condition for an early end of a curve, or None if every curve runs to the last record."""
 
     fresh_steps: int | None = None
-    """Maximum number of steps of a model, if a new model is trained on the first k rows for every k.
+    """Maximum number of steps of a model, if the protocol trains a new model on k rows for every k.
 
     None for other protocols.
     """
@@ -271,10 +271,10 @@ class Extent(NamedTuple):
     records: int
 
     rows: int
-    """Number of training rows. They are the first rows of the data."""
+    """Number of training rows, which are the first rows of the data."""
 
     most_examples: int
-    """Largest number of different examples that are seen. Bounds use it as k at the last record."""
+    """Largest number of different examples that are seen. Bounds use this number as k at the last record."""
 
     examples_given: int
     """Largest number of examples that are given to a solver."""
@@ -318,7 +318,7 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the size of a training run on n instances. By default, each row has one evaluation."""
+        """Return the size of a training run on n instances, by default with an evaluation after each row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
@@ -346,7 +346,7 @@ class Protocol(Part, frozen=True):
     def examples_seen(self, n: int) -> Floats:
         """Return, for every evaluation point, the number of examples that bounds use as k.
 
-        The number is an upper limit on the number of different examples that the learner has seen.
+        The learner has seen at most this number of different examples.
         """
         return self.clocks(n)["k"]
 
@@ -358,21 +358,21 @@ class Protocol(Part, frozen=True):
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
-        """Return which of the n rows the first replica has trained on after k examples, as a mask [n].
+        """Return a mask [n] of the rows on which the first replica has trained after k examples.
 
-        If `solver` is set, return which rows a solver was given.
+        If `solver` is set, the mask marks the rows that a solver was given.
         """
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return how many bytes of memory the protocol needs in addition to those of the learner."""
+        """Return the bytes of memory that the protocol needs in addition to those of the learner."""
         return 0
 
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """Return the training run of a learner, which also computes the measures. It has not started.
+        """Return the training run of a learner, before its start. The run also computes the measures.
 
         Args:
             begin: function by which a faster backend creates the learner. With None, the protocol creates the
@@ -395,7 +395,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return how many bytes of memory a copy of `rows` rows needs in a step."""
+    """Return the bytes of memory that a copy of `rows` rows needs in a step."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
@@ -414,10 +414,10 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return how many of the next S records (evaluation points) belong to the learner's curve.
+        """Return the number of the next S records (evaluation points) that belong to the learner's curve.
 
         The curve ends at the first evaluation point by which every replica has met the condition `until` or
-        diverged. At least one replica must have met the condition.
+        diverged. But it does not end early if all replicas have diverged before they met the condition.
 
         Args:
             clocks: values of the clocks by name, [S], or [S, R] if replicas differ.

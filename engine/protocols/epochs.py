@@ -56,7 +56,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
             raise BadInput("protocol.train", f"there are only {n} rows; take at most {n}")
 
     def rows(self, n: int) -> int:
-        """Return how many of the n rows are training rows."""
+        """Return the number of training rows, if the data have n rows."""
         return self.train or max(1, n // 2)
 
     def extent(self, n: int) -> Extent:

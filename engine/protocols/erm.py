@@ -1,4 +1,4 @@
-"""Protocol that trains a new model for every number k of examples. Models for several k form one batch."""
+"""Protocol that trains a new model for every number k of examples. Several models form one batch."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ERM(Protocol, frozen=True, tag="erm"):
     """For every k, a new model is trained on the first k rows by up to `steps` full-batch steps.
 
     Training ends early if the training loss is at most `tolerance`. The values of k are 0, `every`,
-    2·`every`, …, up to n or `examples`. The models for all k train side by side. Update rules with a
-    mini-batch size (sgd) draw this many of the k examples for each step. Source: WKA21 §6;
-    theory/conventions#protocols.
+    2·`every`, …, up to n or `examples`. Models for several k train side by side. Update rules with a
+    mini-batch size (sgd) draw this number of the k examples, with replacement, for each step. Source: WKA21
+    §6; theory/conventions#protocols.
     """
 
     every: Annotated[Count, Meta(title="every", description="difference between successive k")] = 4
@@ -71,7 +71,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 class FreshModels(InPieces):
     """Training run in which a separate model is trained for every number k of examples.
 
-    The models of a group train side by side. All evaluation points become available only at the end.
+    Models for successive k form groups. All evaluation points become available only at the end.
     """
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
@@ -125,7 +125,7 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _draw_batches(self, batch: int) -> Drawn:
-        """Draw a mini-batch from the first k rows for every k, and return row indices [R, K, batch].
+        """Draw a mini-batch from the first k rows with replacement, for every k: row indices [R, K, batch].
 
         All models of a replica with the same k share a mini-batch. The models for k = 0 do not train.
         """
@@ -149,8 +149,8 @@ class Models(NamedTuple):
 class BatchedModels:
     """Group of models with consecutive numbers k of training examples. They train as one batch.
 
-    The batch uses the training rows of the largest k. In the gradient of a model, other rows than its own
-    have weight 0.
+    The batch uses the training rows of the largest k. In the gradient of each model, rows after its first k
+    rows have weight 0.
     """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:

@@ -40,24 +40,25 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     Losses are measured on all n rows. The flow is the limit of steps with a rate η → 0, in the time t = η ·
     step. The rate itself has no effect; only the ratios of the rates of different layers matter. For gd and
-    sgd, θ = w. For mirror descent, θ are the dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w. For
-    hypentropy, w = β sinh θ with the rule's `beta`. For eg, w = U softmax θ with the rule's `total` U. Other
-    rules have no flow.
+    sgd, θ = w. For mirror descent, θ are the dual weights. For egu and private-rates, θ = ln w, so dw/dt = −w
+    ⊙ ∂L/∂w. For hypentropy, w = β sinh θ with the rule's `beta`. For eg, w = U softmax θ with the rule's
+    `total` U. The rules eg-pm, egu-pm and p-norm also have a flow. All other rules have none.
 
     An adaptive method solves the differential equation in float64, separately for every replica and target,
     with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
-    such as cross-entropy couples them. A flow is stiff if some directions have converged while others still
-    move very slowly. The methods dop853 and rk45 are explicit, and too slow for stiff flows. Stiff flows need
-    bdf or radau. The method lsoda changes between explicit and stiff steps by itself. A flow may amplify
-    errors. To detect this, the flow is solved a second time with other tolerances. The curve ends where this
-    comparison shows that weights are wrong by 0.2 %.
+    such as cross-entropy couples them. A flow is stiff if some directions have converged while other
+    directions still move very slowly. The methods dop853 and rk45 are explicit, and too slow for stiff flows.
+    Stiff flows require bdf or radau. The method lsoda changes between explicit and stiff steps by itself. A
+    flow may amplify errors. To detect this, the flow is solved a second time with other tolerances. The curve
+    ends where this comparison shows that the weights have an error of more than 0.2 %.
 
     `records` is the number of records after the start. The times of records grow by equal factors, beginning
-    with `first`, or they are at equal distances. Each record takes all measures. `until` ends a run early, as
-    in the protocol steps. The clocks are `time`, `k` (the number of training rows) and `evaluations`. The
-    clock `evaluations` counts evaluations of the gradient, without those for the second solution. Replicas
-    and targets have separate counts, and the clock shows the largest. The field of the same name limits every
-    count. Solvers are fitted to all training rows at the start. Source: theory/implicit-bias#kernel-and-rich;
+    with `first`, or they are at equal distances. Each record takes all measures, except those that are
+    limited to the first and the last record. `until` ends a run early, as in the protocol `steps`. The clocks
+    are `time`, `k` (the number of training rows) and `evaluations`. The clock `evaluations` counts
+    evaluations of the gradient, without those for the second solution. Replicas and targets have separate
+    counts, and the clock shows the largest. The field of the same name limits every count. Solvers are fitted
+    to all training rows directly after the record at time 0. Source: theory/implicit-bias#kernel-and-rich;
     Hairer, Wanner 1996.
     """
 
@@ -168,7 +169,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
-        """Return how many of the n rows are training rows."""
+        """Return the number of training rows, if the data have n rows."""
         return self.train or n
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -177,10 +178,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return how many nets are solved as one differential equation.
+        """Return the number of nets that are solved as one differential equation.
 
-        If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
-        alone.
+        If the loss couples the nets of a replica, these nets are solved together. Otherwise, each net is
+        solved alone.
         """
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1

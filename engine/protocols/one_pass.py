@@ -35,12 +35,12 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     """One update per example. After k = 0 … n examples, the average loss over all n rows is measured.
 
     The average includes rows seen and unseen. With `batch` > 1, an update follows the mean gradient of a
-    complete batch. With `replacement`, examples are drawn independently from the rows, so that some rows
-    occur twice and some never. With `clip` Y, all predictions, including those in updates, are clipped to [0,
-    Y]. With `average`, the loss and the error after k examples are means over the k hypotheses that predicted
-    these examples. Such a mean is the expected loss or error of one of these k hypotheses, chosen at random.
-    With `examples`, the pass ends after this number of examples. Source: WKA21 Fig. 2; AW20 Thms 6–7;
-    theory/conventions#conventions, theory/conventions#protocols, theory/hadamard#bounds.
+    complete batch. With `replacement`, examples are drawn independently from the rows. Then some rows may
+    occur several times, and some rows never. With `clip` Y, all predictions, including those in updates, are
+    clipped to [0, Y]. With `average`, the loss and the error after k examples are means over the k hypotheses
+    that predicted these examples. Such a mean is the expected loss or error of one of these k hypotheses,
+    chosen at random. With `examples`, the pass ends after this number of examples. Source: WKA21 Fig. 2; AW20
+    Thms 6–7; theory/conventions#conventions, theory/conventions#protocols, theory/hadamard#bounds.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="number of examples per update")] = 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
 
 ROUNDING = 1e-9
-"""Relative rounding error by which the number of steps, a float, may exceed the intended integer."""
+"""Relative rounding error by which the field `steps`, a float, may exceed the intended integer."""
 
 
 AHEAD = 64
@@ -44,18 +44,19 @@ class Steps(Protocol, frozen=True, tag="steps"):
     `drop_last`, the remaining rows of the pass are skipped instead. With `fresh`, each mini-batch is a random
     subset of the training rows, drawn independently of earlier mini-batches. With `replacement`, all rows of
     a mini-batch are independent draws. Replicas draw different mini-batches. All rates and targets of a
-    replica share its mini-batches. All learners share them too, unless `own_batches` is set. The mini-batch
-    size of an update rule (sgd) is not used.
+    replica share its mini-batches. All learners share the mini-batches too, unless `own_batches` is set. The
+    mini-batch size of an update rule (sgd) is not used.
 
     After the start, up to `records` records are taken at equal distances or, with `grid = "log"`, at steps
-    that grow by equal factors. Each record takes all measures, including expensive ones. `until` ends a run
-    early, once a clock (step, k, time) or a measure has passed a threshold in every replica. The curve ends
-    at the first record at which all replicas have passed the threshold. The clocks are `step` and `k` = batch
-    · step, the number of examples seen. Rules with a rate η also have the clock `time`, the sum of the rates
-    of all steps. Without a schedule, `time` is η · step. With the schedule per-loss, `time` differs between
-    replicas. Solvers are fitted to all training rows in the first step. With `log_loss`, steps follow
-    gradients of the logarithm of the mean loss. This logarithm has the same gradient directions as the loss,
-    but its gradients do not shrink with the loss. Source: theory/wide-nets#conventions-of-the-lectures,
+    that grow by equal factors. Each record takes all measures, including expensive measures. Exceptions are
+    measures that are limited to the first and the last record. `until` ends a run early, once a clock (step,
+    k, time) or a measure has passed a threshold in every replica. The curve ends at the first record at which
+    all replicas have passed the threshold. The clocks are `step` and `k` = batch · step, the number of
+    examples seen. Rules with a rate η also have the clock `time`, the sum of the rates of all steps. Without
+    a schedule, `time` is η · step. With the schedule per-loss, `time` differs between replicas. Solvers are
+    fitted to all training rows in the first step. With `log_loss`, steps follow gradients of the logarithm of
+    the mean loss. The gradients of the logarithm have the same directions as those of the loss, but do not
+    shrink with the loss. Source: theory/wide-nets#conventions-of-the-lectures,
     theory/curvature#edge-of-stability, theory/curvature#catapult.
     """
 
@@ -158,11 +159,11 @@ class Steps(Protocol, frozen=True, tag="steps"):
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
-        """Return how many of the n rows are training rows."""
+        """Return the number of training rows, if the data have n rows."""
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
-        """Return how many rows each step copies to a mini-batch. The number is 0 for full-batch steps."""
+        """Return the number of rows that each step copies to a mini-batch, or 0 for full-batch steps."""
         return 0 if self._is_full_batch else self.batch or self.rows(n)
 
     @property
@@ -184,7 +185,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """Return the number of training steps before each record (evaluation), given the record's index.
+        """Return the number of training steps before each record (evaluation), given the record indices.
 
         On a logarithmic grid, the first record after the start is at step 1. At first, records are one step
         apart. Later, the numbers of steps grow by a constant factor.

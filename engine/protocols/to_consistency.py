@@ -17,10 +17,10 @@ from engine.training.training_run import InPieces, TrainingRun
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
-    """After example k, passes over the first k examples until the mean loss on these is ≤ `tolerance`.
+    """Passes over the first k examples, after each example k, until their mean loss is ≤ `tolerance`.
 
     A pass makes one update for each of the k examples, in order. At most `passes` passes follow each new
-    example. Solvers always fit all examples that they have seen. Source: AW20 Fig. 3;
+    example. Solvers are fitted to all examples so far after each new example. Source: AW20 Fig. 3;
     theory/conventions#protocols.
     """
 

@@ -37,10 +37,10 @@ CurveKey = tuple[str, Apart, int]
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of each curve's learner, such as "exact", and the learner's number within this kind.
+    """Return the kind of each curve's learner, such as "exact", and the curve's number within this kind.
 
-    Curves without values are included. Curves of reference learners are left out, because they are drawn like
-    theory lines.
+    Curves without values are included. Two sorts of curves are left out. Curves of reference learners are
+    drawn like theory lines. The curve by which the picture divides is not drawn.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # if True, all rates of a learner form one curve
@@ -297,10 +297,10 @@ def _conditions_unmet(curve: Curve, picture: Picture, point: Point) -> dict[str,
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a picture may show a curve now, or must wait for the end of the run.
+    """Return whether a curve has ended, as far as this matters for a picture.
 
-    A picture along a sweep axis waits until the run ends. A picture that chooses among the rates of a learner
-    waits until the curves of all rates are complete.
+    It only matters for a picture along a sweep axis or along rates. If the picture chooses among the rates of
+    a learner, the curves of all rates must have ended.
     """
     if not steps.along_axes:
         return True
@@ -458,8 +458,8 @@ def _results_along(results: Results, point: Point, axis: int) -> Results:
 def _finally_known_learners(picture: Picture, results: Results) -> frozenset[str]:
     """Return the learners whose values in a picture, and their standard errors, are finite and final.
 
-    Only the first sweep point at which a measure passes a threshold can be final before the sweep ends. A
-    minimum, for example, needs all sweep points.
+    If a picture reads where a measure first passes a threshold, the reading can be final before the sweep
+    ends. All other readings, such as a minimum, need all sweep points.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

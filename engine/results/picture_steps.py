@@ -378,9 +378,9 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether one curve or heat map combines the results of several sweep points.
+        """Whether one curve or heat map combines the results of several sweep points or rates.
 
-        Each sweep point then contributes one number, as soon as its run is complete.
+        If x contains no clock, a training run then contributes only after it has ended.
         """
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()

@@ -86,7 +86,7 @@ def take(
     publish: Callable[[Snapshots], object] = lambda growing: None,
     going: Callable[[float], object] = lambda done: None,
 ) -> None:
-    """Train a learner again, exactly as in the run, and store snapshots of its weights.
+    """Train a learner's first replica again, exactly as in the run, and store snapshots of its weights.
 
     Snapshots are taken at the last evaluation point, and at the evaluation points at which expensive measures
     are computed.

@@ -177,8 +177,8 @@ def _nan_until_known(
 ) -> Floats:
     """Return y, with NaN instead of infinity at each x for which results are still missing.
 
-    Infinity means that a measure never passes a threshold along a sweep axis. This is unknown as long as
-    sweep points on this axis have not been run: the measure may pass the threshold at one of them.
+    Infinity means that a measure never passes a threshold along a sweep axis. As long as some sweep points on
+    this axis have not been run, the measure may still pass the threshold at one of them.
 
     Args:
         without: sweep points that have no results yet.
@@ -445,7 +445,7 @@ class _Reduction:
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether values must be interpolated at common x positions, because those of replicas differ."""
+        """Whether values must be interpolated at common x, because x differs between replicas."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _recorded_curve(self) -> tuple[Floats, Floats, Floats | None] | None:
@@ -501,7 +501,7 @@ class _Reduction:
         return y[: self._replicas] if len(y) >= self._replicas else None
 
     def _missing_replicas(self) -> NDArray[np.int64]:
-        """Return how many replicas have lost their value at every x position.
+        """Return, for each x position, the number of replicas that have lost their value.
 
         If no replica has ended early, positions where no replica has a value do not count: the measure is
         undefined there, such as the tenth eigenvalue of a matrix with nine.

@@ -70,7 +70,7 @@ def names_of(planned: LearnerPlan) -> frozenset[str]:
 
 
 def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
-    """Return those arrays of a curve that are to be stored.
+    """Return the arrays of a curve that are to be stored.
 
     Values of all replicas are returned only for the measures in `by_replica`, and weights only if
     `with_weights` is set.

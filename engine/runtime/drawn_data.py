@@ -49,7 +49,7 @@ class DrawnData:
     def _held_or_drawn(
         self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool
     ) -> T:
-        """Return the data of a run, which are drawn unless an earlier run with equal data has drawn them.
+        """Return the data of a run: stored data of an earlier run if they are equal, or new data.
 
         Args:
             drawn: function that draws the data.

@@ -334,7 +334,7 @@ def prepare(
     source: DrawnData | None = None,
     is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Compute theory lines, and prepare the training run of every learner without starting it."""
+    """Return the trace, with its theory lines, and the training runs of all learners, not yet started."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = needed_bytes(plan) if is_spread else _needed_bytes(plan, device, source)
@@ -441,7 +441,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 def _examples_seen(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
     """Return the inputs x and labels of the training examples of the first replica, two arrays.
 
-    The examples are those of the complete run. Instances must have a single entry, which is x.
+    All examples of the complete run are included. Instances must have a single entry, which is x.
     """
     n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))

@@ -186,7 +186,7 @@ class RunWriter:
     def begun(self, trace: Trace) -> None:
         """Append the start of a trace (the results at a sweep point) to the run's file.
 
-        Also append those curves of the trace that come from earlier runs or other processes.
+        Also append the curves of the trace that come from earlier runs or other processes.
         """
         measures = [msgspec.to_builtins(measure) for measure in trace.measures]
         content = {

@@ -234,7 +234,10 @@ class Spread:
                 device.submit(*self._tasks.popleft())
 
     def _queue_next_point(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Queue the work at the next sweep point, unless the store has the curves of all its learners."""
+        """Queue the work at the next sweep point.
+
+        Do nothing if this work does not need torch, or if the store has the curves of all learners.
+        """
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
         if not plan.needs_torch or all(map(is_stored, learners)):

@@ -44,11 +44,11 @@ class Store:
 
     The key of a learner's curves consists of everything that determines them. These are the learner, problem,
     protocol and run settings, with all expressions resolved. The key also includes the code of the engine,
-    the code of the user's own parts, and the content of data files. The key does not contain titles,
-    pictures, claims, measures, roles and other learners. It contains the learner's name only if random draws
-    depend on the name. So a renamed learner can usually reuse its curves. If a picture or claim needs the
-    values of every replica for a measure, the file contains them. For other measures, they may be missing. If
-    a set-up needs missing values, the curves are computed again.
+    the code of the user's own parts, and the content of data files. The key contains no titles, pictures,
+    claims, measures, roles or other learners. It contains the learner's name only if random draws depend on
+    the name. So a renamed learner can usually reuse its curves. If a picture or claim needs the values of
+    every replica for a measure, the file contains them. For other measures, they may be missing. If a set-up
+    needs missing values, the curves are computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
@@ -71,8 +71,8 @@ class Store:
     def runs(self, newest: int = -1, details: bool = False) -> list[StoredRun]:
         """Return the newest runs, the newest first: up to `newest` of them, or all runs if `newest` is −1.
 
-        Without `details`, the fields in `run_index.DETAILS`, which lists of runs do not show, are not read.
-        This is much faster.
+        With `details`, the runs also have the fields in `run_index.DETAILS`. Lists of runs do not show these
+        fields, and leaving them out is much faster.
         """
         self._index.catch_up()
         if self._index.is_resting:
@@ -165,7 +165,8 @@ class Store:
     def remove_remains(self) -> int:
         """Delete files that killed programs have left behind, and return the number of deleted files.
 
-        These are files without a complete beginning, and files of runs that an app had set aside.
+        These are files older than OLD without a complete beginning, and files of runs that an app set aside
+        longer ago than VERY_OLD.
         """
         with suppress(OSError):
             aside = [

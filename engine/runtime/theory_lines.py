@@ -38,8 +38,8 @@ def theory_lines(
 ) -> list[TheoryLine]:
     """Return every theory line of a plan, with its values and whether its theorem applies.
 
-    A line has values if its theorem applies to the problem. A line that is computed from measured values gets
-    them while the runs advance.
+    A line has values if its theorem applies to the problem, and if the values are needed. A line that is
+    computed from measured values gets its values while the runs advance.
 
     Args:
         data: draws the data; called only if a line needs the data.
@@ -115,8 +115,8 @@ def _values_beyond_end(line: Line, at: At) -> Along | None:
     """Return the values of a theory line at numbers k of examples beyond the end of the run, or None.
 
     A picture may show where a measure passes a threshold. The theory line may pass the threshold beyond the
-    end of the run, so such a picture needs these values. The result is None without such a picture, and if
-    training could not continue with further examples.
+    end of the run, so such a picture needs these values. Without such a picture, or if training could not
+    continue with further examples, the result is None.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol

@@ -47,7 +47,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """Event: the run failed. It carries the exception that the engine raised, with its traceback."""
+    """Event: the run failed. `traceback` is the text of the traceback, with the exception."""
 
     traceback: str
 
@@ -85,7 +85,7 @@ class Worker:
         self._thread = threading.Thread(target=self._run_in_turn, name="engine", daemon=True)
 
     def start(self, paused: bool = False) -> None:
-        """Start the thread. A run that is started paused stops at k = 0."""
+        """Start the thread. A run that is started paused stops after its first evaluation point."""
         # One step: a run started paused must show its first record.
         self._paused = paused
         self._steps = 1 if paused else 0

@@ -20,7 +20,7 @@ SHARE = 0.7
 """Share of the examples that are fitted to choose C. All other examples are used for validation."""
 
 TOLERANCE = 1e-4
-"""Largest slope of the objective that a solution may have, relative to the slope at w = 0."""
+"""Largest slope of the objective that a solution may have, relative to a bound on the slope at w = 0."""
 
 ON_BOUNDARY = 2.0**-26
 """Largest cosine with w at which an instance counts as orthogonal to w, because rounding decides its sign."""
@@ -42,8 +42,8 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     tried for C. For each, w is fitted to the first 70 % of the examples. The C with the fewest mistakes on
     the remaining 30 % is then used to fit all examples. In a tie, the smallest C is used. scikit-learn's
     Newton method solves the problem in the span of the examples, anew for every k. The solver raises
-    ArithmeticError if the slope at the solution is above 1e-4 of the slope at w = 0. Source: Ng 2004;
-    theory/symmetry#half-spaces.
+    ArithmeticError if the slope at the solution is above 1e-4 of the bound max_i C Σ_j |x_ji|/2 on the slope
+    at w = 0. Source: Ng 2004; theory/symmetry#half-spaces.
     """
 
     C: C = None
@@ -108,7 +108,7 @@ def chosen(
 
     If C is None, each strength is fitted to the first 70 % of the rows. The best strength makes the fewest
     mistakes on the remaining rows. A row on the decision boundary counts as half a mistake. In a tie, the
-    smallest strength, which has the strongest penalty, is the best.
+    smallest strength, which has the strongest penalty, is the best. A single row gets this strength, too.
     """
     if C is None:
         count = round(SHARE * len(Z))

@@ -175,8 +175,8 @@ class Minimiser:
     def _change_of_weights(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
         """Return a change of the active features' weights, and whether it leads to a minimum.
 
-        Here the objective is minimised over the weights w_i of active features, and Σ_i s_i w_i replaces
-        ‖w‖₁, where s_i is the present sign of w_i. If the active features are linearly independent, solving
+        Here the objective is minimised over the weights w_i of active features. The sum Σ_i s_i w_i with the
+        present signs s_i of w_i replaces ‖w‖₁. If the active features are linearly independent, solving
         linear equations gives the change that leads to the minimum. If a feature is linearly dependent on the
         features before it, the change is only a direction. Along this direction, predictions stay the same,
         and ‖w‖₁ does not increase until a weight is 0.

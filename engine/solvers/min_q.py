@@ -24,7 +24,7 @@ The labels are those of orthonormal combinations of the instances.
 """
 
 GAP = 1e-9
-"""Largest duality gap of a solution, relative to the dual objective."""
+"""Largest duality gap of a solution, relative to the linear term ν·b of the dual objective."""
 
 DEPENDENT = 1e-12
 """Singular values below this share of the largest singular value count as 0."""
@@ -58,10 +58,10 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2). For θ = 1, this is the solution of
     `lls`. As α → 0, the solution becomes the w of least Σ_i |w_i|/θ_i^(D−2). For θ = 1 or D = 2, this is a
     solution of `basis-pursuit`. Each fit solves the dual problem by Newton's method for decreasing scales,
-    the last of which is α. The solver raises ArithmeticError if Xw differs from y by more than 1e-10. It also
-    raises ArithmeticError if the duality gap exceeds 1e-9 of the objective. If no w satisfies Xw = y, the
-    labels y are replaced by the predictions XX⁺y of least squares. Source: WGL20 Thm 1;
-    theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
+    the last of which is α. The solver raises ArithmeticError if the relative error of the fit is above 1e-10.
+    It also raises ArithmeticError if the duality gap exceeds 1e-9 of the dual objective's linear term. If no
+    w satisfies Xw = y, the labels y are replaced by the predictions XX⁺y of least squares. Source: WGL20
+    Thm 1; theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
     """
 
     alpha: Annotated[
@@ -185,16 +185,16 @@ class Dual:
     A [r, d] has orthonormal rows, and Aw = b has the same solutions as Xw = y. θ is the shape of the start,
     the scale c is proportional to α^D, and h is the function of `MinQ`. With H′ = h and z_i = θ_i^(D−2)
     (Aᵀν)_i, G(ν) = ν·b − c Σ_i θ_i² H(z_i). The gradient of G is b − Aw for w_i = c θ_i^D h(z_i). The maximum
-    of G is the least Q over all w with Aw = b.
+    of G is proportional to the least Q_α of all w with Aw = b.
 
     For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z cannot be computed exactly
     enough from z. They are therefore stored too, and every step changes z and both distances.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
-        """Begin at a scale c so large that the function h is nearly linear.
+        """Store the problem at a scale c so large that the function h is nearly linear.
 
-        Newton's method starts at the ν that would be exact if h were linear, h(z) = h′(0) z.
+        Newton's method starts at the ν that solves the problem with h(z) = h′(0) z.
         """
         self.scale = scale
         self._rows, self._labels = rows, labels

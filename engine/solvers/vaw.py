@@ -31,7 +31,7 @@ PIECE = 1 << 10
 """Number of rows that are converted to float64 at a time."""
 
 LARGE = 1e4
-"""Largest leverage that may be updated by differences. Larger ones lose too many digits in an update."""
+"""Largest leverage that may be updated by differences. Updates of larger leverages lose too many digits."""
 
 
 class VAW(Solver, frozen=True, tag="vaw"):

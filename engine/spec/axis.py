@@ -179,7 +179,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def has_words(self) -> bool:
-        """Whether some values, such as words, assign no number to any name."""
+        """Whether some values are neither numbers nor tables of numbers, such as words."""
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:

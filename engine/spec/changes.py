@@ -194,11 +194,13 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
 
 
 def _pictures_of_sweep(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
-    """Return a picture with the sweep axis as x. If runs have a clock, add a picture of all curves in time.
+    """Return a picture with the sweep axis as x, and often a picture with a curve for each value of the axis.
 
-    The first picture shows when the loss first falls below THRESHOLD. The last time at which the loss exceeds
-    THRESHOLD would depend less clearly on the swept number. In hadamard-128, a single row of equal entries
-    raises the loss of EGU above THRESHOLD again, at a random time.
+    The first picture shows when the loss first falls below THRESHOLD, or the last value of another measure.
+    The last time at which the loss exceeds THRESHOLD would depend less clearly on the swept number. In
+    hadamard-128, a single row of equal entries raises the loss of EGU (unnormalised exponentiated gradient)
+    above THRESHOLD again, at a random time. The second picture has the clock or an index of the measure as x.
+    It is left out if there is no clock and no such index.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     preset_picture = document["pictures"][0] if document["pictures"] else {"measure": {"kind": "loss"}}

@@ -38,9 +38,10 @@ from engine.spec.upgrade import upgraded
 
 
 def check_points(sweep: Sweep) -> None:
-    """Check that pictures, claims and texts do not differ between sweep points.
+    """Check that pictures, claims and texts differ between sweep points only where this is allowed.
 
-    Raises: BadInput.
+    Texts and pictures must be equal at all sweep points, except for the numbers in `marks`. A claim's numbers
+    must not vary along a curve. Raises: BadInput.
     """
     _check_texts(sweep)
     for number, picture in enumerate(sweep.experiment.pictures):
@@ -200,7 +201,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """Evaluate the expressions in a document's texts, at the first sweep point that has a learner.
+    """Return a document with the expressions in its texts evaluated, at the first point that has a learner.
 
     Raises: BadInput.
     """

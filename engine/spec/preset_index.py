@@ -45,12 +45,12 @@ class PresetEntry:
 
 @cache
 def index() -> tuple[PresetEntry, ...]:
-    """Return every shipped preset that can be read."""
+    """Return the entries of all shipped presets that can be read."""
     return tuple(_readable_entries())
 
 
 def naming(kind: str) -> list[PresetEntry]:
-    """Return the presets that use a part, a measure or a theory line of this kind."""
+    """Return the entries of the presets that use a part, a measure or a theory line of this kind."""
     return [entry for entry in index() if kind in entry.kinds]
 
 

@@ -105,9 +105,9 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 def sweep_of(preset: str, described: Raw) -> Sweep:
     """Return the sweep of `described`, the document of a preset with the user's overrides.
 
-    A claim of the preset is not judged if the overrides change the runs that it describes. No claim is judged
-    if the preset without overrides is invalid. For example, the preset may require a file that only the
-    overrides name.
+    A claim of the preset is not judged if the overrides change the runs or the picture that it describes. No
+    claim is judged if the preset without overrides is invalid. For example, the preset may require a file
+    that only the overrides name.
 
     Raises: BadInput whose place begins with `preset`.
     """

@@ -167,7 +167,10 @@ class Comparison:
         self._kept: Iterator[_Unchanged] | None = None
 
     def size(self) -> float:
-        """Train on unchanged data, and return the number by which changes are divided."""
+        """Return the size of the predictions on unchanged data, which changes of predictions are relative to.
+
+        If `relative_to_movement` is True, it is the size of their movement from the start of training.
+        """
         with torch.no_grad():
             return max((float(size) for _, size in self._unchanged_predictions()), default=0.0)
 

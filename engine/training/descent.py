@@ -1,4 +1,4 @@
-"""Gradient descent: a hypothesis that an update rule trains, and the inputs of its training."""
+"""Gradient descent: a hypothesis that an update rule trains, and the inputs of training runs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Undrawn:
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Set of records (evaluations) at which weights are stored: the multiples of `stride`, and `last`."""
+    """Records (evaluations) at which weights are stored: the multiples of `stride`, and `last`."""
 
     stride: int
     last: int
@@ -76,9 +76,10 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Choose the records at which weights [d] are stored.
+    """Return the records at which weights [d] are stored.
 
-    There are at most MOST_WEIGHT_RECORDS such records, and the weights take at most MOST_WEIGHT_BYTES.
+    There are at most MOST_WEIGHT_RECORDS such records. Their weights take at most MOST_WEIGHT_BYTES, unless
+    those of the first and the last record alone need more.
     """
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
@@ -86,13 +87,13 @@ def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
 
 
 UNIT_TOLERANCE = 1e-6
-"""Relative residual ‖Hv − λv‖ / λ at which the sharpness λ is accurate enough as the unit of a rate.
+"""Relative residual ‖Hv − λv‖ / λ up to which the sharpness λ is accurate enough as the unit of a rate.
 
-The relative error of λ is about the square of this residual, which is as small as rounding errors.
+The relative error of λ is about the square of this residual, 1e-12.
 """
 
 MANY = 1 << 14
-"""From this number of weights on, two exponentials per vector are faster than one per weight."""
+"""Number of weights from which on two exponentials per vector are faster than one per weight."""
 
 
 class Descent:
@@ -161,7 +162,7 @@ class Descent:
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _plain_rates(self) -> Rates:
-        """Return learning rates as numbers: rates in units of 1/sharpness are divided by the sharpness.
+        """Return learning rates as plain numbers. Rates in units of 1/sharpness are divided by the sharpness.
 
         The sharpness is computed for each net.
         """
@@ -177,10 +178,11 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the initial weights to match instances that are rotated to U x, with U = `rotation`.
+        """Rotate the initial weights and the noise to match rotated instances U x, with U = `rotation`.
 
         Call this method before the first example. If the learner has a `start_seed`, the weights are not
-        rotated, because such a learner has the same initial weights for rotated instances.
+        rotated, because such a learner has the same initial weights for rotated instances. The noise is that
+        of the learner's steps. It is not rotated if the predictions of the net depend only on inner products.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -337,7 +339,7 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Average numbers [B] of batch members over the outputs of each net, to numbers [N] of nets."""
+        """Return means of `by_member` [B] over the outputs of each net, [N]."""
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
@@ -390,7 +392,7 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 
 
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
-    """Return the rate factor of each trained tensor: the learner's factor times the architecture's."""
+    """Return the rate factor of each trained tensor: the learner's factor times that of the architecture."""
     factors = learner.net.layout(d).rate_factors
     return {
         layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers
@@ -421,8 +423,9 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 class OptionedSteps:
     """Training steps by an update rule, with options of the learner such as weight decay or noise.
 
-    In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to the
-    gradient, and the weights decay. After that, the rule makes its step, and noise is added to the weights.
+    In each step, the schedule first sets the rate. Then the gradient is clipped, and the weights decay. After
+    that, the rule makes its step. Noise is added either to the clipped gradient, or to the weights after the
+    step.
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
@@ -442,8 +445,8 @@ class OptionedSteps:
     ) -> tuple[Params, State]:
         """Make the next step, with gradients [N, …].
 
-        `losses` are those of every net [N] on this step's examples, or None if the schedule does not use
-        them.
+        `losses` [N] are the losses of the nets on the examples of this step, or None if the schedule needs
+        none.
         """
         learner = self._learner
         if learner.schedule is not None:

@@ -30,7 +30,7 @@ class Evaluator(Protocol):
     """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis after `seen` examples now, or store its weights and measure it later."""
+        """Measure a hypothesis after `seen` examples: now, or later from its stored weights."""
 
     def looks(self, record: int) -> bool:
         """Return whether evaluation number `record` reads weights or predictions of the hypothesis."""
@@ -55,8 +55,8 @@ class Blocks:
     """Buffer that collects the weights [B, d] of several evaluation points for one matrix product.
 
     Blocks have a fixed size. The number of an evaluation point determines its position in a block, and empty
-    positions are filled with zeros. So every matrix product of weights and instances has the same shape.
-    Therefore, the bits of its results do not depend on how calls of `advance` divide a training run.
+    positions are filled with zeros. So all matrix products of weights and instances have the same shape. Then
+    the bits of the results do not depend on how calls of `advance` divide a training run.
     """
 
     def __init__(self, size: int) -> None:
@@ -74,7 +74,7 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product` to the buffered weights, return its results for them, and empty the buffer.
+        """Apply `product` to the buffered weights, empty the buffer, and return the results.
 
         `product` maps a block of weights [size, B, d] to [size, …]. Positions of the block without buffered
         weights hold zeros, and their results are dropped.
@@ -116,7 +116,7 @@ class Mistakes:
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Process the next evaluation. `predict()` [B, n] is called only if mistakes are counted at it."""
+        """Process the next evaluation. Call `predict()` [B, n] only if mistakes are counted there."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -135,7 +135,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Process the next evaluation. `right()` returns the number of right minus wrong predictions, [B]."""
+        """Process the next evaluation. `right()` [B] is the number of right minus wrong predictions."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
@@ -195,7 +195,7 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """One matrix product computes the predictions of `together` evaluation points."""
+        """Prepare to evaluate `together` evaluation points with one matrix product."""
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -224,7 +224,7 @@ class ByPredictions:
 
     @property
     def takes_known(self) -> bool:
-        """Whether `take` computes all predictions each time. If so, `take_known` can replace it."""
+        """Whether each call of `take` computes all predictions, so that `take_known` can replace the call."""
         return self._blocks is None
 
     def _hold_predictions(self, predictions: torch.Tensor) -> None:
@@ -264,7 +264,7 @@ class ByPredictions:
     def _measure_seen_and_unseen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
         """Average losses over the rows seen and over the rows not seen.
 
-        `counts` [S, B or 1, n] says how often each of the n rows was seen.
+        `counts` [S, B or 1, n] is the number of times that each of the n rows was seen.
         """
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
@@ -326,8 +326,8 @@ class ByWeights:
 class AroundZero(ByWeights):
     """Evaluator that computes the mean square loss as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n, in float64.
 
-    The terms partly cancel. The error that this leaves is of the size of float64 rounding, below the
-    precision of float32 weights.
+    The terms partly cancel. The resulting error has the size of rounding errors in float64, which are below
+    the precision of float32 weights.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -344,7 +344,7 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Limit of a block: its predictions are at most 1/SHARE as many as the entries of the instances."""
+"""Least ratio of the number of entries of the instances to the number of predictions of a block."""
 
 
 def evaluator(
@@ -357,9 +357,10 @@ def evaluator(
 ) -> Evaluator:
     """Return the fastest evaluator for a training run.
 
-    For predictions xᵀw, the mean square loss is a quadratic function of w, which can be computed without
-    predictions. For labels xᵀw*, it is computed from w − w*. For other labels, it is computed from w, which
-    loses digits by cancellation. So this is done only for w in float32, and in float64.
+    For predictions xᵀw, the mean square loss is a quadratic function of w. This function can be computed
+    without predictions. For labels xᵀw*, the evaluator computes it from w − w*. For other labels, it must be
+    computed from w, and loses digits by cancellation. So the evaluator then uses it only for w in float32,
+    and computes it in float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
@@ -390,10 +391,11 @@ def _points_per_product(data: Data, records: int) -> int:
 
 
 def bytes_held(sizes: Sizes) -> int:
-    """Return the memory in bytes that an evaluator needs.
+    """Return an estimate of the memory in bytes that an evaluator needs.
 
-    If the instances are a matrix, the evaluator stores their Gram matrix, and predictions for several
-    evaluation points.
+    The estimate is for instances that are a matrix. It counts a Gram matrix [d, d] for each replica if there
+    are at least 2d instances. If the matrix exceeds the processor's cache, the estimate also counts
+    predictions for several evaluation points.
     """
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:

@@ -118,9 +118,10 @@ class Recorder:
 
         Args:
             order: numbers of the rows [R, n] in the order of training, by default the order of the data.
-            by: evaluator, by default the cheapest one.
+            by: evaluator, by default that of the function `evaluator`.
             every_record: whether to take expensive measures at all evaluation points. True if the user
-                chooses the evaluation points of the protocol.
+                chooses the evaluation points of the protocol. Measures with `ends_only` are still taken only
+                at the first and the last one.
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
@@ -186,13 +187,16 @@ class Recorder:
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether an evaluation reads more than losses and the weights of the first replica."""
+        """Return whether evaluation `record` reads more than losses and the first replica's weights."""
         return any(
             self._is_due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
 
     def _take_other_measures(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Return the predictions [B, n] of all rows if a measure has computed them, else None."""
+        """Take all measures that are due and that the evaluator does not compute.
+
+        Return the predictions [B, n] of all rows if a measure has computed them, else None.
+        """
         of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {layer: tensor.clone() for layer, tensor in self._hypothesis.params.items()}
@@ -260,9 +264,10 @@ class Recorder:
         return block
 
     def _series_over_records(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return an array over all records, [S, R, V], with NaN for records that `by_record` lacks.
+        """Return an array over all records, [S, R, V], with NaN for missing values.
 
-        `by_record` has values [R or 1, V].
+        `by_record` has values [R or 1, V] for some of the records. Values [1, V] are those of the first
+        replica.
         """
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():

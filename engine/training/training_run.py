@@ -82,7 +82,7 @@ class InPieces:
     def pieces(self) -> Iterator[None]:
         """Train to the end, and yield after every piece of work.
 
-        A piece of work is at most one update and one record (evaluation).
+        A piece of work contains at most one update and one record (evaluation).
         """
         raise NotImplementedError
 
@@ -97,15 +97,15 @@ def _is_solved(kind: type) -> bool:
 
 
 MULTIPLICATIONS = 1 << 25
-"""Multiplications per piece of work of a solver that takes d² of them for each example and replica."""
+"""Multiplications per piece of work, for a solver with d² multiplications for each example and replica."""
 
 
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
     """Train a hypothesis on examples, the instances [R, n, d] with labels [B, n].
 
-    Gradient descent makes one update for all examples, and nothing is yielded. A solver receives some
-    examples at a time, and then solves for each member of its batch in turn. For solvers, None is yielded
-    between these pieces of work.
+    Gradient descent makes one update for all examples, without a yield. A solver receives some examples at a
+    time, and then solves for each member of its batch in turn. The function yields between these pieces of
+    work.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
@@ -138,8 +138,9 @@ def on_transformed(
 ) -> tuple[Data, TrainingRun]:
     """Return data with instances g x in place of x, and a training run on these data.
 
-    If the hypothesis is `Turnable`, its start is transformed as well. Predictions at the start are then the
-    same as those of the original hypothesis on the original instances.
+    If the hypothesis is `Turnable`, its start is transformed as well. Then the initial predictions equal
+    those of the original hypothesis on the original instances, unless the architecture cannot transform its
+    start.
 
     Args:
         turn: the matrix g [d, d].
@@ -189,7 +190,10 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Continue every run by at most one record (evaluation), and then compare their predictions."""
+        """Do one piece of work of the learner's run. After new records, compare predictions.
+
+        The other runs first advance to the same record (evaluation).
+        """
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._rows_by_member(self._run.hypothesis.predict(self._data.instances))

@@ -33,8 +33,8 @@ Floats = NDArray[np.float64]
 class GradientField:
     """Vector field dθ/dt = −c ⊙ ∂L/∂w of one or several nets, for a mirror map from θ to the weights w.
 
-    The vector θ holds the dual weights of all layers. The factor c is the speed of each layer, and L is the
-    mean loss of the given rows.
+    The vector θ holds the dual weights of all layers. The factor c is the speed of each layer. L is the mean
+    loss of the given rows, plus L2 penalties.
     """
 
     def __init__(
@@ -157,16 +157,16 @@ class Accuracy(NamedTuple):
 
 
 HUGE = 1e100
-"""Velocity that implicit methods get in place of one that is not finite.
+"""Entry of the velocity that implicit methods get in place of an entry that is not finite.
 
-They reject a step whose velocity is huge, and try a shorter one. From velocities that are not finite, BDF and
-Radau compute a Jacobian that they cannot factorise, LSODA accepts steps that end in NaN, and some of its
-steps never end.
+Implicit methods reject a step with a huge velocity, and try a shorter step. From velocities that are not
+finite, BDF and Radau compute a Jacobian that they cannot factorise. LSODA accepts steps that end in NaN, and
+some of its steps never end.
 """
 
 
 class OutOfEvaluations(Exception):
-    """Error: to advance beyond `time`, a solution needs more evaluations of its field than allowed."""
+    """Error: a solution needs more evaluations of its field than allowed to advance beyond `time`."""
 
     def __init__(self, time: float) -> None:
         super().__init__(time)
@@ -283,13 +283,13 @@ class Trajectory:
 
 
 def numbers_held(method: Method, parameters: int) -> int:
-    """Return how many floats a trajectory stores, for a net with `parameters` parameters."""
+    """Return the number of floats that a trajectory stores for a net with `parameters` parameters."""
     matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices
 
 
 LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
-"""Settings of the first comparison: the factor of its tolerances, its largest rtol, the allowed difference.
+"""Settings of the first comparison: factor of the tolerances, largest rtol, and allowed difference.
 
 The difference of the weights is divided by the largest norm of the weights so far. The solution is confirmed
 while this ratio is at most LOOSELY. Most of the difference is the error of the comparison, because its
@@ -297,7 +297,7 @@ tolerances are larger.
 """
 
 TIGHTER, TIGHTEST, TIGHTLY = 0.1, 3e-14, 0.002
-"""Settings of the second comparison: the factor of its tolerances, its least rtol, the allowed difference.
+"""Settings of the second comparison: factor of the tolerances, least rtol, and allowed difference.
 
 With a tenth of the tolerances, most of the difference is the error of the solution itself. scipy accepts no
 rtol below 100 times the machine epsilon.
@@ -351,7 +351,7 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the vector field, not counting the solutions to compare with."""
+        """Number of evaluations of the vector field, without those for comparison solutions."""
         return self._solution.evaluations
 
     @property
@@ -385,9 +385,9 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Begin to compute the next solution to compare with.
+        """Start the next comparison solution.
 
-        If all accuracies of `_comparisons` were tried, the solution counts as inaccurate.
+        If all accuracies of `_comparisons` were tried, the solution itself counts as inaccurate.
         """
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
@@ -397,7 +397,7 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracy of each solution to compare with, and the largest accepted relative difference."""
+    """Yield the accuracy of each comparison solution, and the largest accepted relative difference."""
     # Only the solution itself has a limit of evaluations, because the cost of comparisons must not decide
     # whether the solution is confirmed.
     unlimited = accuracy._replace(evaluations=sys.maxsize)
@@ -411,7 +411,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return how many floats a verified solution stores at most, with one solution to compare with."""
+    """Return the largest number of floats that a verified solution and one comparison solution store."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

@@ -73,10 +73,13 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 
 class UpdateStructure(NamedTuple):
-    """Properties that an update rule states for theorems. With the defaults, no theorem applies to it."""
+    """Properties that an update rule declares for theorems, backends and tests.
+
+    By default, a rule declares only that its steps are continuous.
+    """
 
     learner_kind: LearnerKind = "other"
-    """Kind of the learners that the rule trains, unless their architecture has a kind of its own."""
+    """Kind of learners with this rule, unless their architecture sets another kind."""
 
     continuous: bool = True
     """Whether a small change of the gradients changes a step only a little.
@@ -121,7 +124,7 @@ class UpdateStructure(NamedTuple):
     """
 
     invariance_of_vectors: Verdict | None = None
-    """Verdict for architectures whose layers are single vectors. None stands for the one of `invariance`."""
+    """Verdict on rotation invariance if every layer is a single vector; None to use that of `invariance`."""
 
     invariant_counterpart: Update | None = None
     """Rotation-invariant rule with the same steps, for a rule that is invariant "on this data"; else None.
@@ -130,17 +133,18 @@ class UpdateStructure(NamedTuple):
     """
 
     exponentiates: Literal["weights", "products"] | None = None
-    """Weights that a step multiplies by exp(−c η g), exactly or for small η, if all weights start at 1/d.
+    """Quantities that a step multiplies by exp(−c η g), exactly or for small η, if all weights start at 1/d.
 
-    `weights` are the weights themselves, with c = 1. `products` are weights that the architecture computes
-    as products of parameters, with the architecture's `rate_of_weights` as c. None is for other rules.
+    With `weights`, the rule multiplies the parameters themselves, and c = 1. With `products`, the
+    architecture computes weights as products of parameters, and its `rate_of_weights` is c. None is for other
+    rules.
     """
 
     only_after_mistakes: bool = False
-    """Whether the rule moves after mistakes only, so that it requires a loss with slope 0 elsewhere."""
+    """Whether the rule moves only after mistakes. The loss must then have slope 0 for right predictions."""
 
     stable_up_to: float | None = None
-    """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
+    """Value of η S above which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
 
     automatic: float | None = None
     """Factor c if steps are those of automatic gradient descent on c times the loss; else None."""
@@ -180,7 +184,7 @@ class UpdateStructure(NamedTuple):
 class Update(Part, frozen=True):
     """An update rule: `start` prepares parameters and state, and `step` moves them along a gradient.
 
-    All methods are pure functions.
+    All methods leave `params` and `gradients` unchanged.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -216,7 +220,7 @@ class Update(Part, frozen=True):
 
         After k gradients, the weights are w₀ − η Σ_j ρ_(k−j+1) g_j, for every k. So if the first gradient is
         1 and all later gradients are 0, a weight moves by −η ρ_m in m steps. Responses exist for linear rules
-        that treat all steps alike and do not move weights without gradients.
+        that treat all steps alike. If all gradients are 0, such a rule does not move the weights.
         """
         return None
 
@@ -230,7 +234,7 @@ class Update(Part, frozen=True):
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return the reason why an update rule cannot train weights of d features, or None if it can."""
+        """Return the reason why this rule cannot train weights of d features, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -281,8 +285,8 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether training steps commute with rotations of the instances, and the reason.
 
-        The verdict assumes a property of the rule. If the rule's steps commute with permutations of a layer's
-        inputs, they also commute with permutations of the layer's units.
+        The verdict assumes that steps commute with permutations of a layer's units if they commute with
+        permutations of the layer's inputs.
 
         Args:
             matrix: the data matrix that provides the instances.
@@ -377,7 +381,7 @@ class Diagonal(Update, frozen=True):
         return none
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return the `invariance` of rules that divide each gradient entry by a size of its past values."""
+        """Return the `invariance` of rules that divide gradient entries by average sizes of past entries."""
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -419,12 +423,12 @@ def moved_by(
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """Return all parameters after a step with the rate η along directions v, w − η v."""
+    """Return the parameters w − η v after a step along the directions v, with the rate η of each layer."""
     return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size [B, 1, …] below which entries count as rounding errors.
+    """Return the size [B, 1, …] up to which entries count as rounding errors, for every layer.
 
     It is a small multiple of the largest entry of `sizes` over all layers of a batch member.
     """
@@ -496,7 +500,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that sets its own start cannot train an architecture; None for a linear neuron."""
+    """Return why a rule with its own start cannot train an architecture; None for a linear neuron."""
     if architecture.structure().trains_weights:
         return None
     return (
@@ -506,7 +510,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that observes signals of layers cannot train an architecture; None if it can."""
+    """Return why a rule that observes layers' signals cannot train an architecture; None if the rule can."""
     if architecture.structure().layered:
         return None
     return (

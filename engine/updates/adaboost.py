@@ -15,7 +15,7 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear, reweighted
 
 LARGEST_EDGE = 1 - 1e-6
-"""Upper limit on the edge of a weak hypothesis, so that a perfect one gets no infinite vote."""
+"""Largest |edge| in the formula of the vote. Without it, a perfect weak hypothesis has an infinite vote."""
 
 
 class AdaBoost(Update, frozen=True, tag="adaboost"):

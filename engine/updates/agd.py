@@ -14,11 +14,11 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
-"""Number of Newton steps for the exact rate. Each doubles the number of correct digits."""
+"""Number of Newton steps for the exact rate. Each step doubles the number of correct digits."""
 
 
 class Automatic(Update, frozen=True):
-    """Base class of rules that compute their rate from G, a weighted mean of the layers' gradient norms."""
+    """Base class of rules that compute their rates from the gradient norms of the layers."""
 
     loss_scale: Annotated[
         float,

@@ -12,9 +12,9 @@ from engine.updates.agd import Automatic, automatic_rate, direction, frobenius, 
 class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
     """Automatic gradient descent with a rate for each layer: W_l ← W_l − (η_l/L) s_l ∇_l/‖∇_l‖_F.
 
-    Here s_l = √(d_l/d_{l−1}), G_l = c s_l ‖∇_l‖_F and η_l = ln((1 + √(1 + 4G_l))/2). G_l is computed for c
-    times the loss, where c = `loss_scale`. The rule differs from `agd` only in that G is not averaged over
-    the L layers. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    Here s_l = √(d_l/d_{l−1}), G_l = c s_l ‖∇_l‖_F and η_l = ln((1 + √(1 + 4G_l))/2). The field `loss_scale`
+    sets c. In contrast to `agd`, each layer has a separate G_l, and there is no mean over the L layers.
+    Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     def structure(self) -> UpdateStructure:

@@ -18,9 +18,9 @@ from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Updat
 class Hypentropy(Update, frozen=True, tag="hypentropy"):
     """Hypentropy mirror descent: w ← β sinh(asinh(w/β) − η g), from any start.
 
-    If the start is 0, the rule equals EGU± with w₊ = w₋ = β/2 at the start. The default is β = 1/d. For large
-    β, the rule acts like gradient descent. Source: Ghai, Hazan, Singer 2020; WGL20;
-    theory/conventions#update-rules.
+    If the start is 0, the rule equals EGU± with w₊ = w₋ = β/2 at the start. The default is β = 1/d. For
+    weights far below β, the rule acts like gradient descent with the rate β η. Source: Ghai, Hazan, Singer
+    2020; WGL20; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05

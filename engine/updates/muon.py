@@ -26,8 +26,9 @@ from engine.updates import (
 from engine.updates.adam import Adam
 
 QUINTIC = 3.4445, -4.7750, 2.0315
-"""Coefficients a, b, c of aσ + bσ³ + cσ⁵. Applied repeatedly, it moves singular values σ to within about 0.3
-of 1.
+"""Coefficients a, b, c of the polynomial aσ + bσ³ + cσ⁵.
+
+Applied repeatedly, the polynomial moves singular values σ to within about 0.3 of 1.
 """
 
 ITERATIONS = 5
@@ -97,9 +98,9 @@ class Muon(Update, frozen=True, tag="muon"):
         return [layer for layer in params if layer not in layers[1:-1]]
 
     def _orthogonal_directions(self, along: Params) -> Params:
-        """Return the directions √max(1, h/d) O(V) of a Muon step for all averages V [B, h, d] in `along`.
+        """Return the direction √max(1, h/d) O(V) of a Muon step for every V [B, h, d] in `along`.
 
-        O sets the singular values of a matrix to about 1. If V is only a rounding error, its direction is 0.
+        O sets the singular values of a matrix to about 1. If V is only a rounding error, the direction is 0.
         """
         directions, lengths, real = {}, norms(along), with_direction(along)
         for layer, g in along.items():

@@ -18,7 +18,7 @@ class SGD(Plain, frozen=True, tag="sgd"):
 
     The field `batch` is the size of mini-batches in the protocols `erm` and `epochs`. In `erm`, the examples
     of each step are drawn at random. In `epochs`, they are taken in stored or in random order. The protocols
-    `one-pass` and `steps` have a field of their own for the number of examples per update, and
+    `one-pass` and `steps` have their own field for the number of examples per update. The protocol
     `to-consistency` uses one example at a time. Source: theory/conventions#update-rules.
     """
 

@@ -131,8 +131,8 @@ def _with_lengths_of(directions: Params, steps: Params) -> Params:
 def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the eigenvalues [..., d], smallest first, and eigenvectors of symmetric matrices [..., d, d].
 
-    If a matrix has entries that are not finite, its eigenvalues are NaN. LAPACK would raise an error for the
-    whole batch.
+    If a matrix has entries that are not finite, its eigenvalues are NaN. Without this rule, LAPACK would
+    raise an error for the whole batch.
     """
     finite = matrices.isfinite().all(-1).all(-1)
     sizes, axes = torch.linalg.eigh(matrices.where(finite[..., None, None], 0.0))

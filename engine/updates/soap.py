@@ -144,7 +144,7 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _has_accurate_eigenvector(sizes: torch.Tensor) -> torch.Tensor:
-    """Return which of the eigenvalues `sizes` are large enough for accurate eigenvectors, [B, d]."""
+    """Return whether each of the eigenvalues `sizes` is large enough for an accurate eigenvector, [B, d]."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 

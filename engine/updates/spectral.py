@@ -70,7 +70,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped_singular_values(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Return w after `function` has changed its singular values, or NaN if w is not finite."""
+        """Return w after `function` has changed the singular values of its matrix; NaN if w is not finite."""
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

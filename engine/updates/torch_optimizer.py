@@ -67,11 +67,11 @@ class Torch(Update, frozen=True, tag="torch"):
 
     `options` are the keyword arguments of the class, except for the rate. The rate is the field `lr`, whose
     default replaces that of the class. The optimizer receives parameters in the shapes of torch layers:
-    weights h × d and biases h, for h outputs and d inputs. Several nets train side by side, such as replicas.
-    If the step of an entry depends only on the gradients of that entry, nets of equal rates share one
-    optimizer. Otherwise, each net has a separate optimizer, and all of these draw the same random numbers.
-    Optimizers that move only matrices, such as Muon, do not change biases. Source: the documentation of
-    torch.optim, and of pytorch-optimizer.
+    weights h × d and biases h, for h outputs and d inputs. Nets of different replicas or rates train side by
+    side. If the step of an entry depends only on the gradients of that entry, nets with equal rates share one
+    optimizer. Otherwise, each net has a separate optimizer, and these optimizers all draw the same random
+    numbers. Optimizers that move only matrices, such as Muon of torch, do not change biases. Source: the
+    documentation of torch.optim, and of pytorch-optimizer.
     """
 
     name: Annotated[
@@ -180,9 +180,10 @@ class Torch(Update, frozen=True, tag="torch"):
         groups: Sequence[OptimizerGroup],
         active: frozenset[int],
     ) -> list[OptimizerGroup]:
-        """Divide the active nets into groups that move together.
+        """Divide nets into groups, so that the nets of a group have equal rates and move together.
 
-        These are `groups`, split if necessary, and new groups for nets that have not moved yet.
+        These are `groups`, split where nets differ, and new groups for active nets that have not moved yet.
+        In each group, either all nets are `active` or none is.
         """
         divided = []
         for group in groups:
@@ -297,7 +298,7 @@ class OptimizerGroup:
         self.steps += 1
 
     def stop(self) -> None:
-        """Set the parameters of all nets to NaN, because a gradient is not finite."""
+        """Set the parameters of the group to NaN, because a gradient is not finite."""
         for parameter in self.parameters.values():
             parameter.data.fill_(torch.nan)
         self.steps += 1
@@ -338,7 +339,6 @@ class OptimizerGroup:
 
 
 def _copy_to_optimizers(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -> None:
-    """Copy the parameters and gradients of all nets into their optimizers."""
     for layer, w in params.items():
         parameters = [group.parameters[layer] for group in groups]
         _copy_at_once(_parts_by_group(groups, layer, w), [parameter.data for parameter in parameters])
@@ -363,7 +363,7 @@ def _copy_at_once(sources: list[torch.Tensor], destinations: list[torch.Tensor])
 
 
 def _parts_by_group(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Split a tensor into one part per group, in the shape of the group's parameter.
+    """Split a tensor into one part for each group, in the shape of the group's parameters.
 
     The part of a single net is a view of the tensor.
     """

@@ -23,8 +23,8 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders [n + 1] of cells around n increasing values.
 
     Inner borders are halfway between neighbouring values. The first and the last value are in the middle of
-    their cells. If there is only one cell, it reaches from 1/2 to 3/2 of its value, and on a log axis from
-    half to twice its value. If this value is 0, the cell reaches from −1/2 to 1/2.
+    their cells. A single cell reaches from 1/2 to 3/2 of its value, or from −1/2 to 1/2 if the value is 0. On
+    a log axis, it reaches from half the value to twice the value.
     """
     if log:
         logs = np.log10(values)
@@ -43,10 +43,14 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     """Return the index of the heat map cell that is drawn in each of `slots` along an axis.
 
-    A slot is, for example, a row or column of the screen. `scale` maps slots to data values. The drawn cell
-    contains the centre of the slot, or is the nearest cell if no cell contains the centre. `cell_borders`
-    computes the cells from the increasing `values`. A border between two cells belongs to the cell with the
-    larger value.
+    A slot is, for example, a row or column of the screen. The drawn cell is the cell that contains the centre
+    of the slot, or else the nearest cell. A border between two cells belongs to the cell with the larger
+    value.
+
+    Args:
+        slots: numbers of slots.
+        scale: scale that maps slots to data values.
+        values: increasing values of the cells, from which `cell_borders` computes the borders.
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
@@ -87,10 +91,10 @@ class ValueScale(msgspec.Struct, frozen=True):
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """Return the colour scale from the smallest to the largest of the values `z` that it can show.
+    """Return the colour scale for the values `z`. Its limits are the smallest and the largest finite value.
 
-    If `log` is True but no value is above 0, the scale is linear, and the field `hidden` of the scale says
-    why.
+    A log scale ignores values ≤ 0. If `log` is True but no value is above 0, the scale is linear. The field
+    `hidden` of the scale names values that it cannot show, and says why it is linear.
     """
     finite = z[np.isfinite(z)]
     positive = finite[finite > 0]
@@ -139,7 +143,7 @@ class ContourLine(msgspec.Struct, frozen=True, eq=False):
 
 
 class MarkedPoint(msgspec.Struct, frozen=True):
-    """Point of a heat map with a mark, one letter or sign. The legend explains the mark by `name`."""
+    """Point on a heat map. Its mark is one letter or sign, which the legend explains by `name`."""
 
     name: str
     x: float
@@ -162,7 +166,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class HeatMap(msgspec.Struct, frozen=True, eq=False):
-    """Values over a grid, sorted by increasing x and y.
+    """Values over a grid. The constructor sorts them by increasing x and y.
 
     Args:
         x, y: coordinates of the values, shapes [Nx] and [Ny], without duplicates. On a log axis, they must be
@@ -171,14 +175,14 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         stderr: standard errors of z, same shape.
         z_log: whether the colour scale is logarithmic.
         missing: phrase for cells without a value (NaN).
-        y_names: names at y = 0, 1, 2, … in place of numbers.
+        y_names: names of y = 0, 1, 2, … that replace numbers; empty if numbers are shown.
         z_limits: the ends of the colour scale; by default, the smallest and the largest value.
         y_down: whether y increases downwards, like the row numbers of a matrix.
         unlit: True for each row that is grey instead of coloured, shape [Ny]. None if all rows are coloured.
         unlit_words: phrase that explains the grey rows.
         focus: a point (x, y). If not all cells fit, the cells around this point are shown. Without a focus,
             evenly spaced cells are shown.
-        full_size: if this map is a part of a larger map, the larger map's numbers of columns and rows.
+        full_size: numbers of columns and rows of the complete map. None if this map is complete.
     """
 
     x: np.ndarray
@@ -285,7 +289,7 @@ def _window_around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a heat map shows in one cell: x, y, the value (NaN if there is none), and a text."""
+    """Content of one heat map cell: x, y, the value (NaN if it is missing), and a text with all three."""
 
     x: float
     y: float
@@ -311,9 +315,10 @@ def _place_text(value: float) -> str:
 def with_error(value: float, stderr: float) -> str:
     """Return a value with its standard error as text, such as "0.034 ± 0.002".
 
-    The value has as many decimals as its standard error. A value that is very large or very small has three
-    significant digits. If the error is 0, infinite or NaN, the text is the value alone, with three
-    significant digits.
+    An error below 1 is rounded to one significant digit, and the value to as many decimals. A larger error
+    and its value are rounded to whole numbers. If both numbers are very small, or one is very large, the
+    value has three significant digits. If the error is 0, infinite or NaN, the text is the value alone, with
+    three significant digits.
     """
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"

@@ -27,7 +27,7 @@ DIRECTIONS: dict[str, str] = {
     "conjecture": "conjecture",
     "reference": "reference",
 }
-"""Names of the relations between a theory line and its measure, by their names in presets."""
+"""Direction of a theory line in words, by its name in presets: how the line is related to its measure."""
 
 
 class Standing(NamedTuple):
@@ -66,7 +66,7 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a theory line and the idea of its proof, without line breaks in paragraphs."""
+    """Return the conditions of a theory line and the idea of its proof, with one line for each paragraph."""
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))
@@ -75,15 +75,13 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    A lower bound that does not apply to the learner is called "a bound that the learner may beat". The
-    learner's loss may fall below this bound.
+    The words begin a sentence. The learner's loss may fall below a lower bound that does not apply to it.
     """
     if not line.on_problem.holds:
-        return Standing("not applicable", "dim", line.on_problem.reason)
+        return Standing("Not applicable", "dim", line.on_problem.reason)
     finding = line.on_learners[learner_name]
     if finding.holds:
-        return Standing("applies", "green", line.on_problem.reason)
-    words = (
-        "a bound that the learner may beat" if line.statement.direction in FROM_BELOW else "does not apply"
-    )
+        return Standing("Applies", "green", line.on_problem.reason)
+    is_bound = line.statement.direction in FROM_BELOW
+    words = f"{learner_name} may beat this bound" if is_bound else "Does not apply"
     return Standing(words, "yellow", finding.reason)

@@ -43,7 +43,7 @@ class Scale(msgspec.Struct, frozen=True):
             return np.clip((values - low) * ((self.size - 1) / (high - low)), -BEYOND, BEYOND)
 
     def slot(self, value: float) -> int | None:
-        """Return the number of the slot in which a data value lies, or None if it is outside all slots."""
+        """Return the number of the slot that contains a data value, or None if no slot contains it."""
         place = float(self.place(np.asarray(value)))
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
@@ -77,7 +77,8 @@ _WHOLE = 1e7  # whole numbers below this show all digits
 def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
     """Return at most `most_ticks` ticks of an x-axis.
 
-    If the axis has named x values, ticks are at all of these, or at an even selection.
+    If the axis has named x values, ticks are at these values. If there are too many of them, ticks are at
+    every second named value, or at every third, and so on.
     """
     if not axes.x_names:
         return ticks(axes.x_limits, axes.x_log, most_ticks, axes.x_whole)
@@ -90,7 +91,7 @@ def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
 
 
 def tick_label(value: float) -> str:
-    """Return the label of a tick. Whole numbers have all their digits, other numbers have four digits."""
+    """Return the label of a tick: whole numbers below 10⁷ with all digits, others with four digits."""
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")

@@ -93,9 +93,9 @@ class Axes(msgspec.Struct, frozen=True):
     """Names of y = 0, 1, 2, … that replace numbers at the ticks; empty if ticks show numbers."""
 
     x_names: tuple[tuple[float, str], ...] = ()
-    """Pairs of an x value and its name, by increasing x, which replace numbers at the ticks.
+    """Pairs of an x value and the name that replaces the number at its tick, by increasing x.
 
-    It is empty if ticks show numbers.
+    Empty if ticks show numbers.
     """
 
     x_falls: bool = False
@@ -122,9 +122,9 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers in a range shorter than _MANY.
+    """Return whether all of the increasing values are whole numbers, in a range shorter than _MANY.
 
-    In such a range, ticks could lie between the whole numbers, which would be misleading.
+    In such a range, ticks at round numbers such as 2.5 would be misleading.
     """
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
@@ -134,7 +134,7 @@ def limits(values: np.ndarray) -> Limits:
     """Return the range of finite values, widened on both sides by a twentieth of its length.
 
     The padding never crosses zero: if all values are at least 0, the lower limit is at least 0. If all values
-    are equal, the range is a margin around them. If there are no values, it is (0, 1).
+    equal v ≠ 0, the range is v ± |v|/2. If all values are 0, or if there are none, it is (0, 1).
     """
     if not values.size:
         return 0.0, 1.0
@@ -162,8 +162,8 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 
 
 def is_line(series: Series) -> bool:
-    """Return whether a series is a line without a letter, such as a theory line.
+    """Return whether a series is a dashed line without a letter, such as a theory line.
 
-    Faint series and regions do not count.
+    Any style of PATTERNS counts as dashed. Faint series and regions do not count as lines.
     """
     return not (series.mark or series.faint or series.is_region) and series.style in PATTERNS

@@ -35,8 +35,8 @@ LEAST = 3.0
 LEGIBLE = 5.1
 """Minimum contrast of text with the background.
 
-With this value, text also has a contrast of at least 4.5 with panels, whose colour is closer to the colour of
-text. Source: WCAG 2.2, 1.4.3.
+WCAG 2.2 requires 4.5. Text with this contrast to the background also has a contrast of at least 4.5 to
+panels, whose colour is closer to the colour of text. Source: WCAG 2.2, 1.4.3.
 """
 
 _STEPS, _MOST = (
@@ -54,7 +54,7 @@ def contrast(colour: str, other: str) -> float:
 def faded(colour: str) -> str:
     """Return a mixture of a colour and the background, for faint curves.
 
-    It is half background, or less if a curve needs more contrast.
+    The share of the background is 1/2, or less if the contrast would be below LEAST.
     """
     return _faded_on_ground(colour, palette.current().ground)
 
@@ -71,8 +71,8 @@ def _faded_on_ground(colour: str, ground: str) -> str:
 def legible(colour: str) -> str:
     """Return a colour that is legible as text.
 
-    If `colour` has too little contrast to the background, it is mixed with the colour of theory lines. The
-    share of the theory colour is the smallest that gives enough contrast.
+    If the contrast of `colour` to the background is below LEGIBLE, the result is a mixture with the colour of
+    theory lines. Their share is the smallest multiple of 1/_STEPS that gives enough contrast.
     """
     return _legible_on_ground(colour, palette.current().ground, palette.current().theory)
 

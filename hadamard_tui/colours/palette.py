@@ -32,7 +32,7 @@ ThemeName = Literal["dark", "light", "contrast"]
 SHADES = 6
 """Number of shades of each hue.
 
-If more curves have learners of one kind, shades are used again, and letters distinguish the curves.
+If more than six curves have learners of one kind, some curves have the same shade. Their letters differ.
 """
 
 ALONE = 3
@@ -48,8 +48,8 @@ class Palette(NamedTuple):
         unproved: colour of theory lines without a proof.
         others: colour of everything that is neither a learner's curve nor a theory line, such as marks and
             names of other runs.
-        dark_is_more: whether larger values in heat maps are darker. On a light background, small values then
-            look like the background, and large values stand out.
+        dark_is_more: whether larger values in heat maps are darker. This fits a light background: small
+            values look like the background, and large values stand out.
     """
 
     ground: str
@@ -139,17 +139,16 @@ def on_paper() -> Iterator[None]:
 STEPS = 64
 """Number of colours in a heat map: more than the eye can distinguish.
 
-More colours would be slow, because every pair of colours that share a screen cell needs a separate text
-style.
+More colours would slow down drawing, because each pair of colours in one screen cell needs a text style.
 """
 
 # Above this relative luminance, black text has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179
 
 _GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
-"""Greys, from 0 to 255, of the least and of the greatest value.
+"""Greys, from 0 to 255, for the smallest and the largest value of a heat map.
 
-They are similar to the background, but can be distinguished from it.
+These greys are close to the background, but can be distinguished from it.
 """
 
 VIRIDIS = bytes.fromhex(

@@ -1,4 +1,4 @@
-"""Commands that open the app: on a tour, on a stored run, and in a browser."""
+"""Commands that open the app: on a path or a talk, on a stored run, and in a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_demo(
             help="Guided path, talk or preset to open; without one, list all paths and talks.",
         ),
     ] = None,
-    script: Annotated[bool, flag("--script", help="Play the tour in a loop, without key presses.")] = False,
+    script: Annotated[bool, flag("--script", help="Play the path in a loop, without key presses.")] = False,
     sheet: Annotated[
         Path | None,
         typer.Option(

@@ -90,6 +90,8 @@ class History:
     def __init__(self, editable: EditableExperiment) -> None:
         self._states = [editable.copied()]
         self._now = 0
+        self._first = 0
+        """Position of the earliest state to which `undo` goes back."""
         self._typed: str | None = None
 
     def record(self, editable: EditableExperiment, typed: str | None = None) -> None:
@@ -109,7 +111,9 @@ class History:
             typed = None
         else:
             self._states.append(editable.copied())
-        del self._states[: -MOST - 1]
+        dropped = max(0, len(self._states) - MOST - 1)
+        del self._states[:dropped]
+        self._first = max(0, self._first - dropped)
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
@@ -118,17 +122,26 @@ class History:
     def pause(self) -> None:
         self._typed = None
 
+    def limit(self, is_limited: bool) -> None:
+        """Let `undo` go back no further than to the current state, or to every recorded state again."""
+        self._first = self._now if is_limited else 0
+
+    @property
+    def is_limited(self) -> bool:
+        return self._first > 0
+
     def undo(self) -> Step | None:
-        return self._move_by(-1) if self._now else None
+        return self._move_by(-1) if self._now > self._first else None
 
     def redo(self) -> Step | None:
         return self._move_by(1) if self._now + 1 < len(self._states) else None
 
     def _move_by(self, by: int) -> Step:
         self.pause()
+        before = self._states[self._now]
         self._now += by
-        before, after = sorted((self._now - by, self._now))
-        return Step(self._states[self._now].copied(), described(self._states[before], self._states[after]))
+        after = self._states[self._now]
+        return Step(after.copied(), described(before, after))
 
 
 def described(before: EditableExperiment, after: EditableExperiment) -> str:
@@ -137,14 +150,14 @@ def described(before: EditableExperiment, after: EditableExperiment) -> str:
         return " → ".join(
             name_of(editable.preset) if editable.preset else "your own set-up" for editable in (before, after)
         )
-    changes = list(_setup_changes(before, after))
+    changes = list(_setup_changes(before, after)) or list(_changes_of_views(before.raw, after.raw))
     more = f" and {len(changes) - MOST_SHOWN} more" if len(changes) > MOST_SHOWN else ""
     return ", ".join(changes[:MOST_SHOWN]) + more
 
 
 def _setup_changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[str]:
     old, new = before.raw, after.raw
-    for part in ITEMS:
+    for part in ("axes", "learners"):
         yield from _item_changes(part, old[part], new[part])
     for part in dict.fromkeys([*old, *new]):
         if part not in (*ITEMS, *WORDS):
@@ -152,6 +165,12 @@ def _setup_changes(before: EditableExperiment, after: EditableExperiment) -> Ite
     if len(old["learners"]) == len(new["learners"]):
         for place in sorted(before.off.keys() ^ after.off.keys()):
             yield f"{new['learners'][place]['name']} {'off' if place in after.off else 'on'}"
+
+
+def _changes_of_views(old: Raw, new: Raw) -> Iterator[str]:
+    """Yield changes of pictures and claims, which follow from other changes if there are any."""
+    for part in ("pictures", "claims"):
+        yield from _item_changes(part, old[part], new[part])
 
 
 def _item_changes(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:

@@ -90,7 +90,7 @@ def talks_table() -> Table:
     from hadamard_tui.tours import paths, talks
 
     table = _table_with_columns("name", "subject, and presets")
-    headings = {True: "Guided paths: predict, run, understand", False: "Talks and tours"}
+    headings = {True: "Guided paths: predict, run, understand", False: "Talks"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
         for talk_name, talk in talks().items():

@@ -67,7 +67,7 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return a table of losses with a row for each curve. A row has a line of text for each x in `where`."""
+    """Return a table of losses. Each curve has one line of text for each x in `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)

@@ -1,7 +1,7 @@
 """All panels below the chart: those in this package, and those in the user's own modules.
 
-Every file in this package defines a panel, PANEL. The app imports all panels at its start, because it needs
-their names. Code that a panel needs only to show results is imported inside its functions.
+Every file in this package except `panel.py` defines a panel, PANEL. The app imports all panels at its start,
+because it needs their names. A panel imports code that only shows results inside its functions.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from engine.core.parts import BadInput
 from hadamard_tui.panels.panel import Panel
 
 PANELS: tuple[Panel, ...]
-"""All panels, ordered by their numbers `place` and by name.
+"""All panels, ordered by their field `place`, then by name. Experimental panels follow the other panels.
 
 Panels from the user's own modules come last, so that the built-in panels keep their digits as keys.
 """
@@ -49,7 +49,7 @@ def _panels_of(modules: Iterable[ModuleType]) -> list[Panel]:
 TABLE = "learners"
 """Name of the tab with the table of learners.
 
-This tab is not a panel, and leaves as much space as possible for the chart.
+This tab is not a panel. It leaves as much space as possible for the chart.
 """
 
 DIGITS = 10

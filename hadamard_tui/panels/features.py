@@ -24,7 +24,7 @@ MOST_FEATURES = 512
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the weights, for the first target if there are several."""
+    """Return the heat map of the weights for the first target, or a text if no learner has weights."""
     d = context.experiment.d
     target = target_feature(context.experiment)
     first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))

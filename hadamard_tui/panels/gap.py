@@ -1,7 +1,7 @@
 """Panel: loss of each learner minus the strongest lower bound.
 
-The bound is the strongest one that applies to the learner. If none applies, the learner is compared with the
-strongest lower bound in the chart, and may fall below it.
+The bound is the strongest bound that applies to the learner. If no bound applies, the panel compares the
+learner with the strongest lower bound in the chart. The learner may fall below this bound.
 """
 
 from __future__ import annotations

@@ -53,12 +53,13 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     Args:
         curve: the curve of the selected learner.
-        shown: the value of the run's clock, such as the number of examples, up to which the run is shown.
+        shown: the value of the run's clock up to which the run is shown, such as a number of examples.
         place: the value of the run's clock at the playhead, at most `shown`.
         retraining: workers that train the learners again for panels.
         where: the sweep point as text; empty if there is no sweep.
-        onward: function that returns sentences on what to do after this preset. It may read the talks.
-        lists_by: advice how to see long lists, such as "F lists them"; empty if the panel shows them.
+        onward: function that returns sentences on what to do after this preset. It reads the files of talks
+            only when it is called.
+        lists_by: words such as "F lists them", which replace long lists; empty if the panel shows the lists.
     """
 
     experiment: Experiment
@@ -96,8 +97,10 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 def record_at_playhead(context: PanelContext, x: np.ndarray) -> int | None:
     """Return the index of the last evaluation point at or before the playhead.
 
-    Return None if no playhead is drawn, or if the playhead is before the first evaluation point. `x` holds
-    the x of all evaluation points, in increasing order.
+    Return None if no playhead is drawn, or if the playhead is before the first evaluation point.
+
+    Args:
+        x: x of all evaluation points, in increasing order.
     """
     if context.playhead is None:
         return None
@@ -110,7 +113,7 @@ class Remedy(NamedTuple):
 
     Args:
         place: the field to change, such as "run.measures".
-        words: what the run does after the change, such as "records spectra".
+        words: verb and object that describe the changed run, such as "records spectra".
     """
 
     place: str
@@ -153,8 +156,8 @@ class Panel(NamedTuple):
         tally: function that returns the text after the word on the tab once a run has ended, such as "3/4".
         lacks: function that returns the reason why the panel has no content for an experiment, or None if the
             panel has content. If there is a reason, the panel's tab is dimmed, and `show` is not called.
-        looks_inside: whether the panel shows the weights inside learners, which must be trained again for
-            that.
+        looks_inside: whether the panel shows weights that the run does not record. To get these weights, the
+            app trains the learners again.
         experimental: whether the panel is unfinished. Such a panel comes after all other panels, and the
             documentation leaves it out.
     """
@@ -182,7 +185,8 @@ def plot(
     """Return the chart of a panel. Its x-axis is the clock of the run, such as the number of examples.
 
     Args:
-        floor: a value that the y-axis must contain, in addition to the visible values.
+        floor: a value that a linear y-axis must contain, in addition to the visible values; infinity if
+            there is none.
         highest: largest absolute value on a linear y-axis.
         smoothed: text on the width of the moving average, or "".
     """
@@ -199,7 +203,10 @@ def plot(
 
 
 def headline(context: PanelContext, look: Look) -> str:
-    """Return the finding of the run once it is shown to its end, and until then the experiment's title."""
+    """Return the experiment's title until the run is shown to its end, and then the finding of the run.
+
+    If the user has guessed, the score of the guesses precedes the finding.
+    """
     predictions = context.predictions
     if predictions.outcomes is None:
         return context.experiment.title

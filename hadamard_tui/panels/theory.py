@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from engine.core.parts import BadInput
+from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import FROM_BELOW
 from engine.problems.examples import can_excerpt, excerpt
 from hadamard_tui.charts.line_heads import head, meaning, proof, standing, whole_name
@@ -22,30 +23,30 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 ROWS_BEFORE = 4
-"""Number of rows that are drawn before the new row.
+"""Maximum number of rows that are drawn before the new row.
 
-They are enough to see whether their inner products with the new row are equal.
+Four rows suffice to see whether all inner products with the new row are equal.
 """
 
 MOST_FEATURES = 32
-"""Number of features that are drawn. With the text beside them, they fit into 80 columns."""
+"""Maximum number of features that are drawn. With the text beside them, they fit into 80 columns."""
 
 MOST_WEIGHED = 1 << 14
-"""Maximum number of features for which inner products are computed. They need complete rows."""
+"""Maximum number of features for which complete rows, and thus inner products, are computed."""
 
 ROUNDING = 1e-12
-"""Inner products below this, relative to the lengths of both rows, are 0 up to rounding in float64."""
+"""Size, relative to the lengths of both rows, up to which an inner product counts as 0 in float64."""
 
 SHADES = "·░▒▓█"
-"""Characters that show entries of the matrix, from the least to the largest entry."""
+"""Characters that show entries of the matrix, from the smallest to the largest entry."""
 
 
 def new_row(context: PanelContext) -> Text | None:
     """Return a drawing of the next matrix row that learners see, and of the rows before it.
 
-    The next row is the first row after the examples seen at the playhead. After the last example, it is the
-    last row. Before the first example, the result is None. The result is also None if the clock of the run
-    does not count examples, or if the matrix is too large.
+    The next row is the first row after the examples seen at the playhead. After the last example, the drawing
+    shows the last row instead. The result is None before the first example, if the clock of the run does not
+    count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -84,7 +85,8 @@ def _drawn_matrix(
 ) -> Text:
     """Return a drawing with one line for each matrix row in `entries`, [rows, features].
 
-    A line shows the row, its label, and its inner product with the new row, which is the last one.
+    The last row is the new row, whose label is drawn as a question mark. Each other line shows a row, its
+    label, and its inner product with the new row.
     """
     low, high = float(entries.min()), float(entries.max())
     spread = (entries - low) / ((high - low) or 1.0)
@@ -133,7 +135,18 @@ def show(context: PanelContext) -> Text:
         text.append(f"{how}; the backend “dense” uses the matrix of instances.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)
-    for line in sorted(applicable, key=lambda line: _sort_rank(line, curve.learner)):
+    losses = context.loss.view
+    strongest = strongest_bound(losses, losses.curve(curve.name), context.place)
+    kind = "" if strongest is None else strongest.kind
+    bounds = [
+        line
+        for line in applicable
+        if line.on_learners[curve.learner].holds and line.statement.direction == "lower"
+    ]
+    if len(bounds) > 1:
+        count = f"{len(bounds)} lower bounds apply to {curve.learner} in this run."
+        text.append(f"\n{count} The highest is first.\n")
+    for line in sorted(applicable, key=lambda line: _sort_rank(line, curve.learner, kind)):
         text.append("\n").append_text(_line_text(line, curve.learner, curve.verdict.reason))
         if picture is not None and line.on_learners[curve.learner].holds and proof(line.kind):
             text.append_text(picture)
@@ -150,18 +163,22 @@ def reason_text(experiment: Experiment) -> Text:
     return Text(f"{reason}\n\n" if reason else "")
 
 
-def _sort_rank(line: TheoryLine, learner_name: str) -> int:
-    """Return the sort key of a theory line: 0 if it applies, 1 for other lower bounds, 2 for other lines."""
-    if line.on_learners[learner_name].holds:
-        return 0
-    return 1 if line.statement.direction in FROM_BELOW else 2
+def _sort_rank(line: TheoryLine, learner_name: str, strongest: str) -> tuple[int, bool]:
+    """Return the sort key of a theory line: first lines that apply, then other lower bounds, then the rest.
+
+    `strongest` is the kind of the highest lower bound, which comes before other lines of the same rank.
+    """
+    is_bound = line.statement.direction in FROM_BELOW
+    rank = 0 if line.on_learners[learner_name].holds else 1 if is_bound else 2
+    return rank, line.kind != strongest
 
 
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return the statement of a theory line, and whether and why the line applies to a learner.
 
-    `reason` is the reason of the learner's verdict, which the panel states above the theory lines. To avoid
-    repetition, the reason why a line applies is omitted if it ends with `reason`.
+    Args:
+        reason: reason of the learner's verdict. The panel states it once above all theory lines, so the text
+            omits every reason that ends with it.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "

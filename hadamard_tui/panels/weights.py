@@ -1,8 +1,8 @@
 """Panel: all weights of the selected learner during training.
 
-The weights of the target's features are coloured and drawn on top. If a learner takes no steps, or if only
-the start and the end are recorded, the chart shows the weights at the playhead against the index of the
-feature.
+The weights of the target's features are coloured and drawn on top. Some runs record no change of weights: a
+solver fits the learner only once, or the run records only its start and its end. The chart then shows the
+weights at the playhead against the index of the feature.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of weights that are drawn, about the number of dots in the height of a screen.
+"""Maximum number of weights that are drawn: about as many as a screen has rows of dots.
 
-If a learner has more weights, a selection is drawn.
+If a learner has more weights, an evenly spaced selection is drawn.
 """
 
 MOST_MARKED = 8
 """Maximum number of features of a target that are marked. If the target has more, none are marked."""
+
+MARK = "★"
+"""Mark of the weights of the target's features."""
 
 MOST_POINTS = 1 << 15
 """Maximum number of points of all curves together. A screen has fewer dots."""
@@ -96,7 +99,7 @@ def _plot_by_feature(context: PanelContext) -> Plot:
     if marked:
         series_name = f"{_weights_named(marked, 'the target')}{_value_range(weights[list(marked)])}"
         at = np.array(marked)
-        series.append(Series(series_name, at.astype(float), weights[at], tint, "points", mark="★"))
+        series.append(Series(series_name, at.astype(float), weights[at], tint, "points", mark=MARK))
     x = features.astype(float)
     on = Axes(
         _chart_title(context), "feature", "weight", limits(x), _axis_limits(series), x_whole=are_whole(x)
@@ -111,8 +114,9 @@ def _note_on_scale(context: PanelContext) -> str:
 def _chart_title(context: PanelContext) -> str:
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
-    if count == 1:
-        return f"Weights of {curve_name}"
+    if count == 1:  # the title explains the mark, because a low chart has no legend
+        mark = f" ({MARK} the target)" if target_features(context.experiment) else ""
+        return f"Weights of {curve_name}{mark}"
     feature = first_feature(problem.target, problem.matrix, context.experiment.run.seed)
     called = "" if feature is None else f": feature {feature}"
     return f"Weights of {curve_name} for target 1 of {count}{called}"
@@ -138,7 +142,10 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
-    """Return the indices of the features whose weighted sum is the first target, in the first replica."""
+    """Return the features whose weighted sum is the first target in the first replica, by increasing index.
+
+    The result is empty if the target is no weighted sum of features.
+    """
     combination = target.combination(matrix, Streams([seed]))
     return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
 
@@ -178,7 +185,7 @@ def weight_series(context: PanelContext) -> list[Series]:
     ]
     tint = colour_of(context.loss.view.curve(curve.name))
     for number, line in enumerate(weights[len(rest) :]):
-        lines.append(Series("" if number else of_target, x, line, tint, mark="★"))
+        lines.append(Series("" if number else of_target, x, line, tint, mark=MARK))
     return lines
 
 
@@ -211,9 +218,9 @@ def _axis_limits(series: list[Series]) -> tuple[float, float]:
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits of the y-axis that contain 0 and `values`.
+    """Return limits of a colour scale that contain 0 and `values`, for a heat map of weights.
 
-    They are multiples of 1/4, so that the axis rarely changes.
+    The limits are multiples of 1/4, so that the scale rarely changes. Values may exceed them by 1/4000.
     """
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)

@@ -31,7 +31,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _warnings_of_refits(experiment: Experiment) -> list[str]:
-    """Return a warning for each learner that is fitted again after each example, if this takes seconds."""
+    """Return a warning for each learner whose fits after each example take seconds in total."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []

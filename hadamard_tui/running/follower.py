@@ -1,4 +1,4 @@
-"""Reader of a stored run, which the app shows as if this process computed it.
+"""Reader of a stored run. The app shows the run as if this process computed it.
 
 Another process may still be computing the run. A follower has the methods of the engine's worker, but it only
 reads the run's file.
@@ -32,8 +32,8 @@ MOST_SILENT = 30.0
 class Silent:
     """Event: data of a run may be missing.
 
-    The process that computes the run has ended early, has written nothing for a while, or has written data of
-    unknown kinds.
+    The process that computes the run has ended early, has written nothing for a while, or has written data
+    that this version cannot read.
 
     Args:
         why: message to the user.

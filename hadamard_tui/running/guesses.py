@@ -1,4 +1,4 @@
-"""Guesses before a run: at which x does each learner's loss fall below 0.1? The run gives them a score."""
+"""Guesses before a run: at which x does each learner's loss fall below 0.1? The run shows which are right."""
 
 from __future__ import annotations
 
@@ -15,36 +15,43 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
-"""Level of the loss in guesses: the user guesses at which x the loss of a learner falls below this level."""
+"""Level of the loss in guesses. The user guesses the x at which a learner's loss falls below this level."""
 
 RIGHT_FACTOR = 2
-"""Largest ratio between the guessed and the measured x of a guess that counts as right."""
+"""Largest factor between the guessed x and the measured x for which the guess counts as right."""
 
 
 @dataclass
 class Guesses:
-    """The user's guesses, one per learner, in the order of `learners`.
+    """The user's guesses, one per learner.
 
     Args:
         places: value of x at each evaluation point of the coming run. A guess after the last evaluation point
             means "never".
-        learners: names of the learners.
-        guessed: number of confirmed guesses.
+        learners: names of the learners to guess about.
     """
 
     places: np.ndarray
     learners: Sequence[str]
     _records: dict[str, int] = field(default_factory=dict)
-    guessed: int = 0
+    _confirmed: list[str] = field(default_factory=list)
+    """Names of the learners with a confirmed guess, the latest last."""
+    _current: int = 0
 
     @property
     def learner(self) -> str | None:
-        return self.learners[self.guessed] if self.guessed < len(self.learners) else None
+        """Name of the learner whose guess is being made; None if all guesses are confirmed."""
+        is_complete = len(self._confirmed) == len(self.learners)
+        return None if is_complete else self.learners[self._current]
+
+    @property
+    def last_confirmed(self) -> str | None:
+        return self._confirmed[-1] if self._confirmed else None
 
     def move(self, records: int) -> None:
         """Move the current guess by a number of evaluation points.
 
-        It stops one position after the last evaluation point, which means "never".
+        The guess stops one position after the last evaluation point. This position means "never".
         """
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(
@@ -52,9 +59,25 @@ class Guesses:
             )
 
     def take(self) -> None:
+        """Confirm the current guess, and go to the next learner without a confirmed guess."""
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = self._place_of_guess(learner_name)
-            self.guessed += 1
+            self._confirmed.append(learner_name)
+            self.skip(1)
+
+    def skip(self, by: int) -> None:
+        """Go to the next (`by` = 1) or previous (-1) learner without a confirmed guess, if there is one."""
+        for _ in self.learners:
+            self._current = (self._current + by) % len(self.learners)
+            if self.learners[self._current] not in self._confirmed:
+                return
+
+    def take_back(self) -> bool:
+        """Go back to the guess that was confirmed last. Return False if no guess is confirmed."""
+        if not self._confirmed:
+            return False
+        self._current = self.learners.index(self._confirmed.pop())
+        return True
 
     def x(self, name: str) -> float | None:
         record = self._place_of_guess(name)
@@ -62,14 +85,18 @@ class Guesses:
 
     @property
     def confirmed(self) -> dict[str, float | None]:
-        return {learner_name: self.x(learner_name) for learner_name in self.learners[: self.guessed]}
+        return {
+            learner_name: self.x(learner_name)
+            for learner_name in self.learners
+            if learner_name in self._confirmed
+        }
 
     def _place_of_guess(self, learner_name: str) -> int:
         return self._records.get(learner_name, len(self.places) // 2)
 
 
 def outcome(curve: CurveView) -> float | None:
-    """Return the first x from which a curve stays below LEVEL; None if it does not end below LEVEL."""
+    """Return the first x from which a curve stays below LEVEL, or None if its last value is not below it."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
@@ -77,9 +104,9 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def is_right(guess: float | None, came_out: float | None) -> bool:
-    """Return whether guess and outcome differ at most by a factor of two.
+    """Return whether guess and outcome differ by at most the factor RIGHT_FACTOR.
 
-    None means "never". If only one of the two is None, the guess is wrong. If both are None, it is right.
+    None means "never". If both are None, the guess is right. If only one of them is None, it is wrong.
     """
     if guess is None or came_out is None:
         return guess == came_out

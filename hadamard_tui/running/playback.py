@@ -20,7 +20,7 @@ SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
 
 @dataclass
 class Pace:
-    """Playback speed, also of later runs.
+    """Speed of the playback. The app keeps it for later runs.
 
     Args:
         factor: the playback rate divided by the default rate, which depends on the length of the run.
@@ -35,7 +35,7 @@ class Pace:
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Return the pace as text. It contains no rate, because this depends on the run."""
+        """Return the pace as text, relative to the default rate, which depends on the run."""
         return "as fast as possible" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
@@ -43,8 +43,8 @@ class Playback:
     """Playback of a run, whose position advances by `rate` evaluation points per second.
 
     The run is shown up to the position, which never passes the last computed evaluation point. The playhead
-    is at the position, unless the user moves it to an earlier point. Then the position still advances, and
-    `replay` moves the playhead towards it. The playback never slows the engine.
+    is at the position, until the user moves the playhead to an earlier point. The position then still
+    advances, and `replay` moves the playhead towards the position. The playback never slows the engine.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
@@ -83,8 +83,8 @@ class Playback:
     def seek(self, record: int) -> None:
         """Move the playhead to evaluation point `record`.
 
-        If this is the last shown point or a later one, the playhead moves to the last shown point. From then
-        on, it advances with the run.
+        If this point is not before the last shown point, the playhead moves to the last shown point. From
+        then on, it advances with the run.
         """
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None

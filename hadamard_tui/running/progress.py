@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 SPAN = 30.0
-"""Seconds of recent work that determine the estimated speed; earlier sweep points may differ in cost."""
+"""Seconds of recent work from which the speed is estimated. Earlier sweep points may differ in cost."""
 
 SHORTEST = 2.0
 """Minimum seconds of work before the first estimate of the remaining time."""
@@ -77,10 +77,10 @@ class EngineTime:
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call to the working time if the engine has worked since that call.
+        """Add the time since the last call to the working time, if the last call started the stopwatch.
 
         Args:
-            is_running: whether the engine works from now on.
+            is_running: whether the engine works from now on, which starts the stopwatch.
         """
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 MOST_DIFFERENCES = 2
-"""Maximum number of differences that can serve as the name of a pinned run."""
+"""Maximum number of differences between two set-ups from which `compare` makes a label of a run."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
-"""Maximum bytes and maximum number of the runs in memory that are neither pinned nor on the screen.
+"""Maximum total bytes and maximum number of the runs in memory that are neither pinned nor on the screen.
 
 Beyond these limits, the oldest of these runs are dropped.
 """
@@ -51,7 +51,7 @@ class Kept:
     renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
     missing: str = ""
-    """Message about replicas that a picture needs and the run lacks; empty if no picture has needed more."""
+    """Message about replicas that a picture needs but the run lacks; empty if no picture needed them."""
 
     began: float = field(default_factory=time.time)
     """Time at which the run began, in seconds since 1970; the list is sorted by it."""
@@ -74,13 +74,13 @@ class Kept:
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return a label for this run, and the changes that lead from this run to `document`.
+        """Return a label for this run, and the changes that lead from this run to another set-up.
 
-        For example, "d = 128" and "d 128 → 256". The label has the values of this run that differ in
-        `document`. If the user has renamed the run, the label is its name.
+        For example, "d = 128" and "d 128 → 256". The label consists of the values that differ in the other
+        set-up. If the user has renamed the run, or if `compare` returns no values, the label is its name.
 
         Args:
-            document: another set-up.
+            document: the other set-up.
         """
         changed_values, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
@@ -143,9 +143,9 @@ class ListedRun:
         return self.kept.began if self.kept is not None else self.stored.began if self.stored else 0.0
 
     def fits(self, words: Sequence[str]) -> bool:
-        """Return whether all words, in lower case, occur in the texts about the run.
+        """Return whether all of the lower-case `words` occur in the texts about the run.
 
-        These are name, preset and title; for a stored run also id, time, state, tags and headline.
+        The texts are its name, preset and title, and for a stored run its id, time, state, tags and headline.
         """
         texts = [self.name, self.preset]
         if self.stored is not None:
@@ -304,7 +304,7 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     MOST_DIFFERENCES. They are also empty if an axis differs, or if a learner is added, removed or renamed.
 
     Args:
-        experiment: experiment of `before`, which has the titles of fields.
+        experiment: experiment of `before`, which provides the titles of fields.
     """
     changes = differences(before, after)
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):

@@ -120,7 +120,8 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
     def at_place_of(self, look: Look) -> ShownPoint:
         """Return the sweep point that the cursor in a chart selects.
 
-        If several points have the selected x and y, return `self` if it is among them, else the last of them.
+        If several points have the selected x and y, return `self` if it is one of them. Otherwise, return the
+        last of them.
         """
         if self.results is None:
             return self
@@ -142,8 +143,8 @@ class Session:
         document: the experiment as a preset document.
         preset: preset that the experiment was made from; None if there was none.
         turn: lock that the engine holds while it works, so that the engines of sessions take turns.
-        left_out: claims that do not fit the experiment, and why.
-        at_once: whether to show results as soon as they are computed, whatever the pace.
+        left_out: claims that do not fit the experiment, with the reasons.
+        at_once: whether to ignore the pace and show results as soon as they are computed.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a stored run; None to compute the run here.
         devices: CUDA devices between which the run is divided, if its field `run.device` is "auto" or "cuda".
@@ -347,7 +348,7 @@ class Session:
 
     @property
     def is_moving(self) -> bool:
-        """Whether the screen will change without a key press and without an event of the engine."""
+        """Whether the screen will change even if the user presses no key and the engine sends no event."""
         if self.retraining.is_at_work:
             return True
         if self.trace is None:
@@ -370,8 +371,7 @@ class Session:
     def toggle(self) -> None:
         """Pause or resume the run.
 
-        If the user has moved the playhead to an earlier point, or if the run is over, start or stop a replay
-        instead.
+        If the playhead is at an earlier point, or if the run is over, start or stop a replay instead.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()
@@ -388,7 +388,10 @@ class Session:
                 self._worker.step()  # a run that is paused before its first record has nothing to show yet
 
     def step(self) -> None:
-        """Pause, and show the next evaluation point; if necessary, the engine computes it first."""
+        """Pause, and show the next evaluation point. If necessary, the engine computes it first.
+
+        If the playhead is at an earlier point, only move the playhead to the next point.
+        """
         if self.playback.looking_back:
             self.playback.move(1)
             return

@@ -1,7 +1,7 @@
-"""Stored pictures: curves of built-in presets, which the app shows until a run of the preset ends.
+"""Stored pictures: charts from earlier runs of built-in presets. The app shows them until a new run ends.
 
-`docs/gallery.py` writes a file for each preset, without its heat maps. A stored picture is no result: tables,
-claims, headlines and exported files never read it.
+`docs/gallery.py` writes a file for each preset, without the preset's heat maps. A stored picture is no
+result: tables, claims, headlines and exported files never read it.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def write(name: str, stored: StoredPictures) -> None:
 
 
 def digest(document: Raw) -> str:
-    """Return a digest of those values in a preset that determine its curves.
+    """Return a digest of the values in a preset that determine its curves.
 
-    Default values are left out. So stored curves stay valid when a later version adds a field to a part.
+    Default values and claims are left out. So stored curves stay valid when a later version adds a field.
     """
     return preset_index.digest(without_defaults(Experiment, {**document, "claims": []}))
 

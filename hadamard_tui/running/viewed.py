@@ -1,6 +1,6 @@
-"""Views and headlines of growing results, and retraining of learners, computed on demand.
+"""Views and headlines of growing results, and workers that retrain learners, all computed on demand.
 
-The code of views and workers is imported only when it is needed, because the first paint does not need it.
+The functions import the code of views and workers themselves, because the first paint does not need it.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def _extent_of_results(results: Results) -> object:
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
     """Return a view whose curves have the letters and colours of their learners.
 
-    A curve's number determines its letter and colour. If a learner has several curves, the first curve gets
-    the number of the learner, and the other curves get unused numbers. If sweep axes split the curves, the
-    view is returned unchanged.
+    The number of a curve determines its letter and colour. The first curve of a learner gets the number of
+    the learner, and its other curves get unused numbers. If sweep axes split the curves, the view is returned
+    unchanged.
 
     Args:
         learners: the number of each learner, by name.
@@ -120,7 +120,7 @@ class Retraining:
     """Workers that retrain the learners of a finished run. A worker is None until it is requested.
 
     Args:
-        run: the experiment and its results; None before the end of the run, when requests are ignored.
+        run: the experiment and its results; None before the end of the run. Until then, requests are ignored.
     """
 
     run: tuple[Experiment, Trace] | None = None
@@ -128,9 +128,9 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner_name: str, again: bool = False) -> None:
-        """Start to test the invariances of all learners, with `learner_name` as the next one.
+        """Start to test the invariances of all learners. The learner `learner_name` is tested next.
 
-        The results are called certificates. With `again`, a stopped test starts again.
+        The results are called certificates. With `again`, tests that were stopped start again.
         """
         from hadamard_tui.running.workers import CertificateWorker
 

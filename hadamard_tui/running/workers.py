@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class CertificateWorker(BackgroundWork[None]):
     """Thread that tests the invariances of a finished run's learners. A requested learner is tested first.
 
-    Each learner trains three more times, or twelve times if rotations change its predictions. Panels may read
-    `judged` and `failed` while the thread works, and after `stop`.
+    Each learner trains three more times, or at least twelve times if rotations change its predictions. Panels
+    may read `judged` and `failed` while the thread works, and after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
@@ -38,7 +38,7 @@ class CertificateWorker(BackgroundWork[None]):
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Object that changes whenever the worker has a new result or more progress."""
+        """Value that changes whenever the worker has a new result or more progress."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner_name: str) -> None:
@@ -70,7 +70,7 @@ class CertificateWorker(BackgroundWork[None]):
 class SnapshotWorker(BackgroundWork[None]):
     """Thread that retrains the learners of a run one by one, and stores snapshots of their weights.
 
-    Panels read the snapshots in `by_learner` meanwhile, and also after `stop`.
+    Panels may read the snapshots in `by_learner` while the thread works, and after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
@@ -84,7 +84,7 @@ class SnapshotWorker(BackgroundWork[None]):
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Object that changes whenever the worker has stored another snapshot."""
+        """Value that changes whenever the worker has stored another snapshot or given up a learner."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
     def _raise_if_stopped(self, done: float) -> None:

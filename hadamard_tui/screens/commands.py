@@ -11,19 +11,17 @@ from textual import events
 from textual.app import ComposeResult
 from textual.command import CommandInput, CommandList, CommandPalette, Hit, Hits, Provider
 from textual.css.query import NoMatches
-from textual.reactive import reactive
 from textual.system_commands import SystemCommandsProvider
 from textual.widgets import LoadingIndicator
 from textual.worker import Worker
 
 from engine.core import catalogue
 from engine.core.parts import Part, docstring, summary_of
-from engine.core.texts import printable
 from engine.spec import theory_pages
 from engine.spec.preset_index import PresetEntry, index
 from hadamard_tui.browsing.preset_list import has_phrase, has_words
 from hadamard_tui.screens.modal import Modal
-from hadamard_tui.widgets.controls import Lines
+from hadamard_tui.widgets.controls import Lines, PlainInput
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
 """Scores of matches: in the name, as a phrase in the cited source, in the summary, and in any other text."""
@@ -115,16 +113,11 @@ def _finder_app(provider: Provider) -> Finder:
     return cast("Finder", provider.app)
 
 
-class Query(CommandInput):
-    """Input line of the command palette. It drops control characters, and its cursor does not blink."""
-
-    cursor_blink = reactive(False, init=False)
+class Query(CommandInput, PlainInput):
+    """Input line of the command palette."""
 
     def __init__(self) -> None:
         super().__init__(placeholder="command, preset, panel, part, theorem or paper", select_on_focus=False)
-
-    def replace(self, text: str, start: int, end: int) -> None:
-        super().replace(printable(text), start, end)
 
 
 class MatchingCommands(CommandList, Lines, can_focus=False):
@@ -149,15 +142,26 @@ class Commands(CommandPalette, Modal[None]):
         self._early_characters = 0
 
     def on_key(self, event: events.Key) -> None:
-        """Put a character that came before the input line had the focus in front of later ones."""
-        if event.character is None or not event.is_printable:
+        """Insert a character that came before the input line had the focus in front of later ones.
+
+        Backspace deletes such a character.
+        """
+        is_backspace = event.key == "backspace"
+        if not is_backspace and (event.character is None or not event.is_printable):
             return
         event.stop()
-        line = self.query_one(Query)
-        place = line.cursor_position
-        line.insert(event.character, self._early_characters)
-        self._early_characters += 1
-        line.cursor_position = place + 1
+        line, place = self.query_one(Query), self._early_characters
+        cursor = line.cursor_position
+        if not is_backspace:
+            line.insert(event.character or "", place)
+            added = 1
+        elif place:
+            line.delete(place - 1, place)
+            added = -1
+        else:
+            added = 0
+        self._early_characters += added
+        line.cursor_position = cursor + added
 
     def compose(self) -> ComposeResult:
         stand_ins = {CommandInput: Query, CommandList: MatchingCommands, LoadingIndicator: Searching}

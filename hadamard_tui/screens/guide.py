@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from engine.core.texts import cut
 from engine.spec.experiment import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import key
 from hadamard_tui.panels import TABLE
 from hadamard_tui.running.guesses import judged
 from hadamard_tui.terminal.timing import call_after
-from hadamard_tui.tours import REST, Tour, broken, change_in_words
+from hadamard_tui.tours import MOST_CHANGE, REST, Tour, broken, change_in_words
 from hadamard_tui.widgets.banner import Banner
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import TOUR, Stage
 
 if TYPE_CHECKING:
@@ -22,6 +24,21 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.running.session import Session
     from hadamard_tui.screens.laboratory import Laboratory
+
+
+class StopText(NamedTuple):
+    """Text about the current step of a stop, for the banner.
+
+    Args:
+        step: name of the step, such as "predict"; empty if the stop has no steps.
+        hint: a sentence after the words. It is left out if it does not fit.
+    """
+
+    step: str
+    title: str
+    words: str
+    hint: str = ""
+
 
 MINUTE = 60.0
 """Seconds between two updates of the time in the banner."""
@@ -33,8 +50,9 @@ class Guide:
     In an automatic tour, the guide shows the next stop after each run.
     """
 
-    def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
-        self.tour, self._laboratory = tour, laboratory
+    def __init__(self, tour: Tour, laboratory: Laboratory, has_clock: bool = True) -> None:
+        """With `has_clock`, the banner shows the time since the start, which speakers need."""
+        self.tour, self._laboratory, self._has_clock = tour, laboratory, has_clock
         self._banner = Banner()
         self._ended: float | None = None
         self._begun = 0.0
@@ -54,7 +72,8 @@ class Guide:
 
     async def leave(self) -> None:
         self._laboratory.watchers.remove(self._update_stop)
-        self._laboratory.asks_first = False
+        self._laboratory.asks_first, self._laboratory.asked_about = False, ()
+        self._laboratory.query_one(SetupPane).limit_undo(False)
         if self._next_look is not None:
             self._next_look.cancel()
         self._laboratory.remove_class(TOUR)
@@ -65,7 +84,7 @@ class Guide:
         if self.tour.move(by):
             await self.present()
             return True
-        self._laboratory.notify(self._end_sentence() if by > 0 else "This is the first stop of the tour.")
+        self._laboratory.notify(self._end_sentence() if by > 0 else "This is the first stop of the path.")
         return False
 
     def _end_sentence(self) -> str:
@@ -74,7 +93,7 @@ class Guide:
             f"stop {place + 1}: {sum(guesses)}/{len(guesses)}"
             for place, guesses in sorted(self.tour.scores.items())
         ]
-        return "This was the last stop of the tour." + (
+        return "This was the last stop of the path." + (
             f" {right} of {total} guesses were within a factor of two ({', '.join(stops)})." if total else ""
         )
 
@@ -88,7 +107,9 @@ class Guide:
         self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
         editable = self.tour.editable
         self._original = copy.deepcopy(editable.raw)
+        self._laboratory.asked_about = self.tour.stop.guess
         await self._present_stop(editable, run=not waits)
+        self._laboratory.query_one(SetupPane).limit_undo(True)
 
     async def break_stop(self) -> None:
         if (change := self.tour.stop.breaks) is None:
@@ -104,25 +125,41 @@ class Guide:
         self._shown = copy.deepcopy(editable.raw)
         await self._laboratory.present(editable, run)
 
-    def _step_and_words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """Return the name and the text of the current step of a stop, for the banner.
+    def _stop_text(self, session: Session | None, experiment: Experiment) -> StopText:
+        """Return the text of the current step of a stop, for the banner.
 
-        The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (after the
-        change that breaks the result). If the stop asks no question, the name of the explanation is "".
+        The steps are "predict" (a question before the run), "why" (the explanation), "broken" (after the
+        change that breaks the result), and "changed" (after another change). If the stop asks no question,
+        the name of the explanation is "".
         """
         stop, is_over = self.tour.stop, session is not None and session.over
+        if self.changed:
+            return StopText("changed", "", self._change_text())
         if self._is_broken and stop.breaks is not None:
             words = f"Changed: {change_in_words(stop.preset, stop.breaks, stop.changes)}."
-            return "broken", f"{words} {stop.breaks.text}" if is_over else words
+            return StopText("broken", experiment.title, f"{words} {stop.breaks.text}" if is_over else words)
         if stop.predict and not self.tour.alone and not is_over:
+            if session is not None:
+                return StopText("predict", experiment.title, stop.predict)
             keys = f"{key('run')} runs it."
-            if not drawn(experiment):
+            if stop.guess:
                 keys = f"{key('predict')} marks your guess, {keys}"
-            return "predict", stop.predict if session is not None else f"{stop.predict} {keys}"
-        words = stop.line or experiment.story
-        if stop.breaks is not None:
-            words = f"{words} Key {key('break_stop')} breaks this result by one change."
-        return "why" if stop.predict else "", words
+            elif not (drawn(experiment) or self._laboratory.editable.raw["axes"]):
+                keys = f"{key('predict')} marks when a loss stays below a tenth, {keys}"
+            return StopText("predict", "", f"{stop.predict} {keys}")  # the title would answer the question
+        breaks = f"Key {key('break_stop')} breaks this result by one change." if stop.breaks else ""
+        return StopText(
+            "why" if stop.predict else "", experiment.title, stop.line or experiment.story, breaks
+        )
+
+    def _change_text(self) -> str:
+        from engine.spec.differences import differences
+
+        shown, raw = self._shown, self._laboratory.editable.raw
+        assert shown is not None, "a stop is on the screen"
+        words = "; ".join(map(str, differences(shown, raw)))
+        about = f"The text of this stop is about the preset, which {key('back_to_stop')} restores."
+        return f"Changed: {cut(words, MOST_CHANGE)}. {about}" if words else about
 
     def _record_score(self, session: Session) -> None:
         """Once a run of the stop has ended, record which of the user's guesses were right.
@@ -139,12 +176,12 @@ class Guide:
         if self._is_broken and self._laboratory.editable.raw == self._original:  # the break was undone
             self._is_broken, self._shown = False, self._original
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
-        look = None if session is None or session.trace is None else session.look()
+        look = self._laboratory.look
         seconds = now - self._begun
         if session is not None and look is not None:
             self._record_score(session)
-        step, words = self._step_and_words(session, experiment)
-        self._banner.show(self.tour, step, words, experiment, look, seconds, self.changed)
+        text = self._stop_text(session, experiment)
+        self._banner.show(self.tour, *text, look, seconds if self._has_clock else None)
         wait = MINUTE - seconds % MINUTE
         if self.tour.alone and session is not None and session.state in ("finished", "failed"):
             self._ended = now if self._ended is None else self._ended

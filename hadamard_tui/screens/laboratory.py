@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +21,7 @@ from textual.widgets import DataTable, Static
 
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
-from hadamard_tui.keyboard import ACTIONS, key
+from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, REPLAY, key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
@@ -132,6 +132,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
         """Functions that are called after every change of the screen's content."""
+        self.leave_path: Callable[[], Awaitable[None]] | None = None
+        """Function that leaves the path which the user has chosen in the app; None without such a path."""
 
     def compose(self) -> ComposeResult:
         self._set_size_classes(self.app.size)
@@ -268,19 +270,21 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         else:
             await self.present(editable)
 
-    def action_leave(self) -> None:
+    async def action_leave(self) -> None:
         if self.query_one(RunList).has_focus_within and self.query_one(RunList).leave_filter():
             self.query_one(RunList).enter()
         elif self._is_runs_drawer_open:
             self.action_runs()
         elif self.guesses is not None:
-            self._stop_guessing()
+            self._leave_guess()
         elif self._is_drawer_open and (self.focused is None or self.query_one(SetupPane).has_focus_within):
             self.action_setup()
         elif self.focused is not None:
             self.set_focus(None)
         elif self.has_class(FULL):
             self.action_full()
+        elif self.leave_path is not None:
+            await self.leave_path()
 
     def action_jump(self) -> None:
         from hadamard_tui.screens.jump import Jump
@@ -312,14 +316,16 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        The action "leave" leaves a focused widget, an open drawer, a guess in progress, or a chart that fills
-        the screen. It requires one of these.
+        The action "leave" leaves a focused widget, an open drawer, a guess in progress, a chart that fills
+        the screen, or a path. It requires one of these.
         """
-        if action == "leave":
-            guessing = self.guesses is not None
-            opened = self._is_drawer_open or self._is_runs_drawer_open or self.has_class(FULL)
-            return guessing or self.focused is not None or opened
-        return True
+        return self._leaves_part_of_screen or self.leave_path is not None if action == "leave" else True
+
+    @property
+    def _leaves_part_of_screen(self) -> bool:
+        """Whether the action "leave" leaves a part of the screen, and not the path."""
+        opened = self._is_drawer_open or self._is_runs_drawer_open or self.has_class(FULL)
+        return self.guesses is not None or self.focused is not None or opened
 
     @property
     def _is_drawer_open(self) -> bool:
@@ -418,7 +424,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(Progress).show(Situation(*facts))
         self.query_one(SelectionBar).show(self._editable, self._selected_index)
         self.query_one(Status).show(self._editable)
-        self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED
+        keys = self.query_one(Keys)
+        keys.in_a_run = session is not None and session.state not in ENDED
+        leaves_path = self.leave_path is not None and not self._leaves_part_of_screen
+        labels = {"leave": LEAVE_PATH} if leaves_path else {}
+        if not keys.in_a_run:
+            labels["pause"] = REPLAY if session is not None and session.over else ""
+        keys.labels = labels
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         self.query_one(MachineLine).show(self._shown_machine)
@@ -493,12 +505,17 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
         letters, kinds = self._editable.running_letters, self._editable.kind_places
         self.query_one(Stage).clear(self._experiment_title, letters, kinds, drawn(experiment), refused)
-        self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
+        self.query_one(Story).show(
+            None, experiment, list(self._editable.left_out.values()), self.hides_result
+        )
         self._list_runs()
         self.call_after_refresh(self._complete_set_up)  # later, so as not to delay the first paint
 
     @property
     def _experiment_title(self) -> str:
+        """Title of the set-up, or "" if it would answer the question of a stop."""
+        if self.hides_result:
+            return ""
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
@@ -561,6 +578,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         is_opened = before is not setup.editable and before.preset != setup.editable.preset
         if is_opened:
             self.say_what_is_pinned()
+        self.end_outdated_guesses()
         if is_opened and self._is_replaced_by_stored:
             self._clear_run()
         elif self.session is None:

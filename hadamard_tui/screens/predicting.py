@@ -8,13 +8,17 @@ import numpy as np
 
 from hadamard_tui.charts.plots.series_builder import colour, mark, theory
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.keyboard import key
+from hadamard_tui.keyboard import key, shown_keys
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
 from hadamard_tui.screens.view_control import LEAPS, ViewControl
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.screen_lines import Caption
+from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
@@ -27,9 +31,16 @@ class Predicting(ViewControl):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
+        self._guessed_setup: Raw | None = None
+        """Set-up that the guesses are about."""
+        self._picture_before = 0
+        """Number of the picture that was on the screen before the guessing."""
 
         self.asks_first = False
-        """Whether the stop of a tour asks a question that the stored curves of its preset would answer."""
+        """Whether the stop of a tour asks a question that the stored curves and the title would answer."""
+
+        self.asked_about: Sequence[str] = ()
+        """Names of the learners that the question of a stop is about; empty for all learners."""
 
         self._set_aside: Session | None = None
         """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
@@ -41,8 +52,13 @@ class Predicting(ViewControl):
         if self.refused():
             return
         experiment = self._editable.experiment
+        if self._editable.raw["axes"]:
+            why = "This set-up has a sweep, so a learner has several curves and a guess would fit only one."
+            self.notify(f"{why} {key('run')} runs it.")
+            return
         rows = experiment.n
         names = [learner.name for learner in experiment.learners if learner.role == "learner"]
+        names = [name for name in names if name in self.asked_about] or names
         from engine import protocols
 
         places = protocols.places(experiment.protocol, rows)
@@ -54,7 +70,10 @@ class Predicting(ViewControl):
             self.session = None
         self._clear_run()
         self._set_aside = ended_run
-        self.guesses = Guesses(places, names)
+        self.guesses, self._guessed_setup = Guesses(places, names), self._editable.document
+        stage = self.query_one(Stage)
+        self._picture_before = stage.picture
+        stage.choose_picture(0)  # the losses, which the guesses are about
         self._show_guess()
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
@@ -63,11 +82,29 @@ class Predicting(ViewControl):
         The charts would answer a question while the user guesses. If a tour asks a question before a run,
         the charts would answer it until the run begins.
         """
-        would_answer = self.guesses is not None or (self.asks_first and session is None)
+        would_answer = self.guesses is not None or (self.hides_result and session is None)
         return None if would_answer else super().stored_beside(session)
+
+    def _leave_guess(self) -> None:
+        """Go back to the guess that was confirmed last. If there is none, end the guessing."""
+        if self.guesses is not None and self.guesses.take_back():
+            self._show_guess()
+        else:
+            self._stop_guessing()
+
+    @property
+    def hides_result(self) -> bool:
+        """Whether a stop asks a question, and no run has answered it yet."""
+        return self.asks_first and self.session is None
+
+    def end_outdated_guesses(self) -> None:
+        """Stop the guessing if the set-up has changed since it began."""
+        if self.guesses is not None and self._guessed_setup != self._editable.document:
+            self._stop_guessing()
 
     def _stop_guessing(self) -> None:
         self.guesses = None
+        self.query_one(Stage).choose_picture(self._picture_before)
         self.session, self._set_aside = self._set_aside, None
         self.redraw()
         self.refresh_bindings()
@@ -76,6 +113,7 @@ class Predicting(ViewControl):
         if self._set_aside is not None:
             self._set_aside.end()
             self._set_aside = None
+        self.guesses = None
         super()._clear_run()
 
     def _show_guess(self) -> None:
@@ -112,7 +150,7 @@ class Predicting(ViewControl):
         tint = colour(self._editable.kind_places.get(learner_name))
         at = np.full(2, guesses.places[-1] if place is None else place)
         return Series(
-            f"{letter} {learner_name}: {in_words(place)}",
+            f"{learner_name}: {in_words(place)}",
             at,
             np.array([0.0, LEVEL]),
             tint,
@@ -128,8 +166,19 @@ class Predicting(ViewControl):
         when = f"never gets below {LEVEL:g}"
         if place is not None:
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
-        keys = f"{key('back')} {key('forward')} move, {key('remedy')} confirms, {key('leave')} cancels"
-        return f"{letter} ({learner_name}) {when}? {keys}."
+        assert self.guesses is not None, "a guess is being made"
+        before = self.guesses.last_confirmed
+        leaves = "cancels"
+        if before is not None:
+            leaves = f"goes back to {mark(self._editable.running_letters[before])}"
+        far = f"{shown_keys('far_back').split()[-1]} {shown_keys('far_forward').split()[-1]}"
+        keys = (
+            f"{key('back')} {key('forward')} move the mark ({far}: far), {key('remedy')} confirms it",
+            f"{key('next_learner')} skips",
+            f"{key('run')} runs",
+            f"{key('leave')} {leaves}",
+        )
+        return f"{letter} ({learner_name}) {when}? {', '.join(keys)}."
 
     def _move_cursor(self, places: int) -> None:
         if self.guesses is None:
@@ -149,6 +198,35 @@ class Predicting(ViewControl):
             super()._move_to_border(to_the_end)
         else:
             self._move_cursor(len(self.guesses.places) * (1 if to_the_end else -1))
+
+    def action_page_down(self) -> None:
+        if self.guesses is None:
+            super().action_page_down()
+        else:
+            self._leap_cursor(1)
+
+    def action_page_up(self) -> None:
+        if self.guesses is None:
+            super().action_page_up()
+        else:
+            self._leap_cursor(-1)
+
+    def action_next_learner(self) -> None:
+        if self.guesses is None:
+            super().action_next_learner()
+        else:
+            self._skip_learner(1)
+
+    def action_previous_learner(self) -> None:
+        if self.guesses is None:
+            super().action_previous_learner()
+        else:
+            self._skip_learner(-1)
+
+    def _skip_learner(self, by: int) -> None:
+        assert self.guesses is not None, "a guess is being made"
+        self.guesses.skip(by)
+        self._show_guess()
 
     def action_remedy(self) -> None:
         """Confirm the guess and go to the next learner. After the last learner, run the set-up."""

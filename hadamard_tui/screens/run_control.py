@@ -353,8 +353,12 @@ class RunControl(Screen[None]):
             self._clear_run()
 
     async def _replace_setup(self, editable: EditableExperiment) -> None:
-        """Make another experiment the set-up. The selected learner keeps its position, if there is one."""
-        selected = min(self._selected_index, len(editable.learners) - 1)
+        """Make another experiment the set-up, and select its first learner.
+
+        If the set-up is made from the same preset as before, the selected learner keeps its position.
+        """
+        is_same = editable.preset == self._editable.preset
+        selected = min(self._selected_index, len(editable.learners) - 1) if is_same else 0
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
         self._select_learner(selected)

@@ -29,16 +29,19 @@ FRAMES, PER_SECOND = 40, 10
 """Number of frames in which the curves grow, and frames per second."""
 
 HELD = 3.0
-"""Seconds for which the last frame is shown. It contains the caption."""
+"""Seconds for which the last frame is shown. Only this frame contains the caption."""
 
 GIF_PIXELS = 1.0
 """Number of pixels of the GIF per pixel of the SVG page from which the GIF is made."""
 
 GIF_COLOURS, EXACT_COLOURS = 255, 64
-"""Number of colours of a GIF, and number of those that are exact: of the ground, of regions and of lines."""
+"""Number of colours of a GIF, and number of those colours that are exact: the most frequent ones.
+
+Exact colours suffice for the background, regions and lines. The other colours approximate the rest.
+"""
 
 MAXIMUM_COVERAGE = 1
-"""Pillow's number of the method of quantization, `Image.Quantize.MAXCOVERAGE`."""
+"""Pillow's number of the quantization method `Image.Quantize.MAXCOVERAGE`."""
 
 ROUNDING = 1e-12
 
@@ -54,7 +57,7 @@ def gif(
 ) -> bytes:
     """Return charts, one above the other, as an animated GIF.
 
-    The last frame also has the caption, and stays longer.
+    The last frame also has the caption. It is shown for HELD seconds.
 
     Args:
         progress: function that gets the share of drawn frames after each frame.
@@ -79,7 +82,7 @@ def gif(
 
 
 def _chosen_colours(picture: Image) -> np.ndarray:
-    """Choose the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
+    """Return the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
 
     Quantization alone would average the white background with the colours at the edges of lines.
     """
@@ -90,7 +93,7 @@ def _chosen_colours(picture: Image) -> np.ndarray:
 
 
 def _with_nearest_colours(picture: Image, colours: np.ndarray) -> Image:
-    """Replace each colour of the picture by the nearest of these colours [N, 3].
+    """Return the picture with each colour replaced by the nearest of `colours` [N, 3].
 
     Pillow's own search cannot distinguish colours that differ by less than four levels, such as whites.
     """
@@ -106,7 +109,7 @@ def _with_nearest_colours(picture: Image, colours: np.ndarray) -> Image:
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
-    """Yield the series of a chart in `count` steps, in which the curves of learners grow along x.
+    """Yield the series of a chart `count` times, while the curves of learners grow along x.
 
     Theory lines and regions are complete from the start. Error bands and faint series are left out.
     """

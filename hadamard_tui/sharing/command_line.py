@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 BASE = "hadamard-128"
-"""Preset from which the command starts if the experiment was not made from a preset."""
+"""Preset that the command names if the experiment was not made from a preset."""
 
 
 class _Whole(Exception):
@@ -49,10 +49,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the values of --view options that turn the default view into `view`.
-
-    The values leave out the theme of `view`.
-    """
+    """Return the values of --view options that turn the default view into `view`, except for its theme."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [
         change for part in new if part != "theme" for change in _field_changes(part, old[part], new[part])
@@ -81,7 +78,7 @@ def _is_valid_preset(preset: str) -> bool:
 def overrides(preset: str, document: Raw) -> list[str]:
     """Return the values of --set options that turn a preset into the experiment `document`.
 
-    There are as few of them as possible, and each is as simple as possible.
+    Each value sets the smallest part of the experiment that contains a difference.
     """
     old, new = presets.document(preset), document
     changes = []

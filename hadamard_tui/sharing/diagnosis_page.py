@@ -1,4 +1,4 @@
-"""HTML page with the results of a diagnosis, which measures whether a table's columns carry meaning.
+"""HTML page with the results of a diagnosis of the inductive bias that a table rewards.
 
 The page needs no other files.
 """

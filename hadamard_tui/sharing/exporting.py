@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
-"""Values that are left out of TOML, because they are the default of every field that accepts them."""
+"""Values that TOML files leave out, because they are the default of every field that accepts them."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results of all sweep points, from which the pictures of an experiment are drawn.
+    """Results of all sweep points, with the heat map on the screen. They determine an experiment's pictures.
 
     Args:
         heat: heat map on the screen; None if the screen shows no heat map.
@@ -111,7 +111,7 @@ class Shown:
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return what an export of a finished run may contain, with the chart of its losses.
+    """Return the content for an export of a finished run, with the chart of its losses.
 
     Args:
         document: the experiment as a preset document, in which expressions such as 1/d are kept.
@@ -138,9 +138,9 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return an export's content with picture `number` as its chart, or without a chart.
+    """Return an export's content with picture `number` as its chart. Pictures are counted from 0.
 
-    There is no chart if the experiment lacks this picture.
+    There is no chart if the results do not have this picture.
     """
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
@@ -154,7 +154,7 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
     """Return an export's content with the picture `look` as its chart.
 
     Args:
-        learner_name: if the picture has several heat maps, the chart is the heat map of this learner. If the
+        learner_name: learner whose heat map is the chart, if the picture has several heat maps. If the
             learner has no heat map, the chart is the first heat map.
     """
     results = None if shown.pictures is None else shown.pictures.results
@@ -194,7 +194,7 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the missing library; empty if nothing is missing."""
+        """Command that installs the library of this format; empty if no library is missing."""
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
@@ -238,7 +238,7 @@ KINDS: dict[str, FileKind] = {
 }
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Suffixes of files that contain the characters themselves, so that characters may be missing."""
+"""Suffixes of the formats in which this program draws the characters, for which fonts may be missing."""
 
 LONGEST_NAME = 200
 """Maximum length of a download's name in bytes.
@@ -263,9 +263,9 @@ def content(path: Path, shown: Shown, option: str, progress: Progress = lambda s
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
-    """Return a sentence about characters of the chart that no font can draw, or "" if there are none.
+    """Return a sentence about the characters of the chart that no font has, or "" if fonts have all of them.
 
-    It is also "" for formats in which the reader's program chooses the font.
+    The sentence is also "" for formats in which the reader's program chooses the font.
     """
     if path.suffix.lower() not in DRAWN:
         return ""

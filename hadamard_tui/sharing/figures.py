@@ -32,10 +32,10 @@ DOT = 3.0
 
 
 DASH_SCALES = 1.0, 0.4, 2.2
-"""Factors for the dashes of theory lines that have the same colour and line style, in turn."""
+"""Factors for the dashes of the first, second and third theory line with the same colour and line style."""
 
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
-"""Place of a legend on the right of the axes, where it covers no curve."""
+"""Arguments of matplotlib that place a legend to the right of the axes, where it covers no curve."""
 
 FIGURE_SIZE = 9.0, 4.8
 """Size in inches of a new figure, whose legend stands beside its axes."""
@@ -113,7 +113,10 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
 
 
 def _dash_scales(series: Sequence[Series]) -> list[float]:
-    """Return a factor for the dashes of each series, so that no two theory lines look the same."""
+    """Return a factor for the dashes of each series.
+
+    It distinguishes up to three theory lines of the same colour and line style.
+    """
     looks: Counter[tuple[str, str]] = Counter()
     scales = []
     for drawn in series:
@@ -126,10 +129,12 @@ def _dash_scales(series: Sequence[Series]) -> list[float]:
 def _line_style(
     style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1
 ) -> Any:
-    """Return the `linestyle` that matplotlib needs for a line style.
+    """Return the argument `linestyle` of matplotlib for a line style.
 
-    Its dash lengths are in units of the line width, times `scale`. `turn` and `turns` are explained at
-    `dash_pattern`.
+    Args:
+        width: line width, which is matplotlib's unit of dash lengths.
+        scale: factor for all dash lengths.
+        turn, turns: arguments of `dash_pattern`.
     """
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return "solid"

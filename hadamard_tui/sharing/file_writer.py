@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class FileWriter:
-    """Makes and writes files one after the other, because figures cannot be made in parallel."""
+    """Thread that makes and writes files one after the other, because figures cannot be made in parallel."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "files")
@@ -29,7 +29,7 @@ class FileWriter:
     def write(
         self, name: str, make: Callable[[], Content], place: Callable[[Content], Result]
     ) -> Future[Result]:
-        """Make and write a file in the thread. The result is a future of the value that `place` returns.
+        """Make and write a file in the thread. Return a future of the value that `place` returns.
 
         Args:
             name: name of the file, for the reports of `end` about files that were not written.
@@ -58,7 +58,7 @@ class FileWriter:
     def end(self, seconds: float) -> list[str]:
         """Wait at most `seconds` for pending files. Return a line of text about each unwritten file.
 
-        If a file is being written when the time is over, it is completed, so that no file is half-written.
+        A file that is being written after this time is still completed, so that no file is half-written.
         """
         unwritten = dict(self._under_way)
         wait(unwritten, seconds)

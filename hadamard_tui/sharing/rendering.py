@@ -1,4 +1,4 @@
-"""Rendering of SVG pages to PNG, by resvg, or to PDF, by matplotlib, and search for their fonts."""
+"""Rendering of SVG pages to PNG (by resvg) and to PDF (by matplotlib), with a search for fonts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fonts_for(text: str) -> Fonts:
 
 
 def boxes(text: str) -> str:
-    """Return a message about characters of `text` that are drawn as boxes, or "" if each has a font."""
+    """Return a message about characters of `text` that are drawn as boxes, or "" if there are none."""
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -98,7 +98,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _letters_by_family(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return which of `letters` each installed font family has; sans-serif families come first."""
+    """Return the subset of `letters` that each installed font family has; sans-serif families come first."""
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -109,7 +109,7 @@ def _letters_by_family(letters: Set[str]) -> dict[str, Set[str]]:
 
 
 def _add_new_fonts() -> None:
-    """Register fonts that were installed after matplotlib wrote its list of fonts, which it never updates."""
+    """Register new fonts with matplotlib, which never updates its list of installed fonts."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     listed_files = {font.fname for font in fontManager.ttflist}
@@ -171,8 +171,9 @@ INHERITED = "fill", "stroke", "stroke-width"
 def pdf(page: SvgSheet) -> bytes:
     """Return the page as a PDF file with selectable text. It has no date: equal pages give equal files.
 
-    All fonts of the file are embedded as type 42 or, if the page needs installed fonts, as type 3. An
-    installed font may have PostScript outlines. Some PDF readers do not show such a font if its type is 42.
+    All fonts are embedded as type 42, unless the page needs installed fonts. An installed font may have
+    PostScript outlines, and some PDF readers do not show such a font as type 42. All fonts are then embedded
+    as type 3.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page

@@ -1,4 +1,4 @@
-"""Charts and heat maps as SVG on a white page, with the layout of the screen and without a library."""
+"""Charts and heat maps as SVG on a white page, with the layout of the screen. No library is needed."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
     Args:
         within: largest distance in pixels between a curve and its simplified path.
         growing: whether an animation will make the curves grow. Theory lines are then complete from the
-        start.
+            start.
     """
     page = SvgPage(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
@@ -209,8 +209,11 @@ def _draw_shared_line(
 ) -> None:
     """Draw the dashes of a series along the line that it shares with other series.
 
-    `lead` holds the points of the shared line, and `points` those of the series, in pixels. Where the shared
-    line has no points, the series gets a separate line.
+    Beyond the ends of the shared line, the series has a separate line.
+
+    Args:
+        lead: points of the shared line in pixels.
+        points: points of the series in pixels.
     """
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
@@ -309,11 +312,10 @@ def _draw_curve_sample(curve: Series, into: Element, x: float, y: float) -> None
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out points of a line that are at most `within` pixels from the line through the others.
+    """Return a simplified line. Omitted points are at most `within` pixels from the simplified line.
 
-    If `within` is 0, all points stay. Each part without NaN keeps both ends, and a NaN separates two parts.
-    Source:
-    Ramer 1972; Douglas, Peucker 1973.
+    If `within` is 0, all points stay. NaN divides a line into parts. Each part keeps both ends, and NaN still
+    separates the parts. Source: Ramer 1972; Douglas, Peucker 1973.
     """
     if not within:
         return across, down
@@ -358,7 +360,7 @@ def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> 
     centre.
 
     Args:
-        has_legend: False for documents that list the `heat_map_entries` beside the page.
+        has_legend: whether the page has a legend. False if the document lists `heat_map_entries` itself.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -378,7 +380,7 @@ def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> 
 
 
 def _draw_cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
-    """Draw the cells of a heat map. Each colour has one path, with a box for each stretch of equal cells."""
+    """Draw the cells of a heat map: one path for each colour, with a box for each row of equal neighbours."""
     wide, high = page.right - page.left, AREA_HEIGHT
     columns, starts, ends = _cells_along_axis(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _cells_along_axis(heat.y, heat.axes.y_limits, heat.y_log, high)
@@ -427,7 +429,7 @@ def _define_missing_pattern(page: SvgPage) -> None:
 
 
 def _draw_contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
-    """Draw a contour as a black line with white edges, which is visible on each colour."""
+    """Draw a contour as a black line with white edges, so that it is visible on each colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))

@@ -30,7 +30,7 @@ NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
 
 NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
-"""Size in pixels of a cell on a virtual screen, by which ticks, letters and names are placed."""
+"""Size in pixels of a cell on a virtual screen, which determines the places of ticks, letters and names."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
@@ -56,7 +56,7 @@ DASHES: dict[LineStyle, tuple[float, ...]] = {
 """Alternating lengths of dashes and gaps in pixels, by line style."""
 
 TURN = 14.0, 0.0
-"""Lengths in pixels of a dash and a gap, for each of several curves that share a solid line."""
+"""Length in pixels of a dash of a curve that shares a solid line, and of the gap to the next curve's dash."""
 
 
 class DashPattern(NamedTuple):
@@ -98,7 +98,7 @@ class SvgEntry(NamedTuple):
 
     Args:
         text: the name, which follows the line sample.
-        sample: function that draws the line sample, given the position of its left end in pixels.
+        sample: function that draws the line sample, with its left end at a position in pixels.
         before: text before the line sample, such as "≡ B": the letter of the series, and its relation to the
             previous entry.
         colour: colour of `before`.
@@ -302,9 +302,9 @@ class SvgPage(SvgSheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Put a prefix before all ids and references in an SVG page.
+    """Put the prefix `name` before all ids in an SVG page, and before the references to these ids.
 
-    So the ids are unique in a document with several pages.
+    The ids are then unique in a document with several pages.
     """
     for element in root.iter():
         for key, value in element.attrib.items():
@@ -344,7 +344,7 @@ def length(text: str, size: float) -> float:
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """Break a text into lines of at most `room` pixels. A longer word is shortened."""
+    """Break a text into lines of at most `room` pixels. A word that is longer is shortened."""
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -372,7 +372,7 @@ def values_of(ticks: Sequence[Tick]) -> np.ndarray:
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
     """Return the SVG path through points, rounded to a hundredth of a pixel. NaN makes a gap.
 
-    Steps are relative, because these are shorter than absolute positions.
+    Steps are relative, because relative positions have fewer digits than absolute positions.
     """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]

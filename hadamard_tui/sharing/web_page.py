@@ -52,7 +52,7 @@ WITHIN = 0.3
 """Largest distance in pixels between a curve and its simplified path."""
 
 DIGITS = 5
-"""Number of significant digits of the values in the page's script data."""
+"""Number of significant digits of the values that the page contains for its script."""
 
 MOST_CELLS = 20_000
 """Maximum number of cells of a heat map whose values the page contains."""
@@ -95,7 +95,8 @@ class SharedStop(NamedTuple):
         outcomes: outcomes of the experiment's claims.
         predict: question that the reader answers before the run.
         line: explanation of the run; if it is empty, the page shows the preset's story.
-        breaks: command of a run that breaks the result, and what this run shows; None if there is none.
+        breaks: command of a run in which the result fails, and a sentence about this run; None if there is
+            no such run.
     """
 
     preset: str
@@ -201,7 +202,7 @@ def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
     """Return an HTML document with the common style sheet.
 
     Args:
-        title: title, in which special characters are HTML entities.
+        title: title, with HTML entities for special characters.
         rules: CSS rules in addition to the style sheet.
         body: pieces of HTML.
     """
@@ -218,7 +219,7 @@ def _picture_figures(
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
 
-    The first picture is yielded without a headline, because its headline is at the top of the page.
+    The first picture has no headline here, because its headline is at the top of the page.
     """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
@@ -275,8 +276,8 @@ def _legend_row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") 
 def _curve_values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
     """Return the values of a curve for the script of the page, at most one per pixel; None if there are none.
 
-    The value of "own" says whether the curve belongs to a learner. The page shows values only at x where a
-    learner's curve has points.
+    The value of the key "own" says whether the curve belongs to a learner. The page shows values only at x
+    where a learner's curve has points.
     """
     is_drawn = (
         np.isfinite(curve.x)

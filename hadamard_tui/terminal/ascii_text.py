@@ -80,17 +80,20 @@ WHATEVER = "(…)"
 
 _LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "==", "≤": "<=", "≥": ">="}
 _WITH_SPACES = {"≤ ": "<=", "≥ ": ">=", "η = ": "eta=", "ν = ": "nu= "}
-"""ASCII forms of signs with spaces, of the same width. One letter would mean another relation or symbol."""
+"""ASCII forms of signs with the spaces around them, which leave room for more than one letter.
+
+A single letter would be misleading: ≤ would become <, and η would become n.
+"""
 
 _GROWTH = 24
-"""Characters by which a printed line may be longer in ASCII."""
+"""Maximum number of characters by which the ASCII form of a printed line may be longer."""
 
 _POWER = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _LONGER = re.compile(
     f"{'|'.join(_WITH_SPACES)}|≡ |± (?=[^a-zA-Z])|±$|[{''.join(_LONG)}]"
     f"|(?:·)?(?<![\\d.])10[{_POWER}]+|[{_POWER}]+"
 )
-"""Pattern of signs whose ASCII form has more characters than the sign, or a different order of characters."""
+"""Pattern of the signs that `_long_form` converts, with the spaces and exponents that belong to them."""
 
 
 def to_ascii(text: str) -> str:
@@ -98,9 +101,10 @@ def to_ascii(text: str) -> str:
 
 
 def ascii_rest(line: str, start: int) -> str:
-    """Return the ASCII form of a printed line from position `start`, before which all characters are ASCII.
+    """Return the ASCII form of the end of a printed line, from position `start`.
 
-    Unlike on the screen, the line may grow at its end, which leaves room for signs such as ± and ².
+    All characters before `start` must be ASCII already. Unlike a line on the screen, a printed line may
+    become up to _GROWTH characters longer, so that there is room for the longer forms of signs such as ±.
     """
     forms = _ascii_forms(line + " " * _GROWTH)
     if "".join(forms[:start]) != line[:start]:  # as for 10⁻³, where the sign begins before its exponent
@@ -113,8 +117,8 @@ def ascii_rest(line: str, start: int) -> str:
 def _ascii_forms(text: str) -> tuple[str, ...]:
     """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
-    If an ASCII form is longer than the characters that it replaces, equally many spaces are removed from the
-    next run of spaces that is long enough. Without such a run, each character becomes a single letter.
+    If an ASCII form is longer than the characters that it replaces, as many spaces are removed from the next
+    run of spaces that is long enough. Without such a run, a shorter form replaces each character by itself.
     """
     if text.isascii():
         return tuple(text)
@@ -144,9 +148,10 @@ def _long_form(sign: str) -> str:
 def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[int] | None:
     """Return the positions of `count` spaces to omit, all in the first wide enough gap after position `at`.
 
-    A gap is a run of spaces. One space of the gap remains, unless the gap ends the text. Return None if no
-    gap is wide enough. Also return None if a character of a drawing, such as a box line or a block, comes
-    before the gap, because this character would move to another column.
+    A gap is a run of spaces. One space of the gap remains, unless the gap ends the text.
+
+    Return None if no gap is wide enough. Also return None if there is a character of a drawing before the
+    gap, such as a box line or a block, because this character would move to another column.
     """
     if count <= 0:
         return []

@@ -13,7 +13,7 @@ FATAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCP
 """Signals that end a program by default and for which a handler can be set."""
 
 GRACE = 2.0
-"""Seconds that the app has after the first signal to end by itself; then it is forced to end."""
+"""Seconds after the first signal in which the app can end by itself. After that, a timer ends it."""
 
 
 class Terminated(BaseException):
@@ -37,9 +37,9 @@ def exit_code(number: int) -> int:
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """If a signal to terminate arrives inside the block, shut the app down cleanly.
 
-    A second signal ends the app at once. Without one, a timer ends the app GRACE seconds after the first
-    signal. A second hangup is ignored, because several hangups arrive when a terminal closes: from the
-    kernel, the shell and our driver.
+    A second signal ends the app at once. Without a second signal, a timer ends the app GRACE seconds after
+    the first signal. A second hangup is ignored: when a terminal closes, the kernel, the shell and our driver
+    each send a hangup.
 
     Args:
         end: function that requests the end with an exit code, and returns before the app has ended.
@@ -70,9 +70,9 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """Raise `Terminated` if a signal is about to end the program inside the block.
 
-    This does not change signals that the program ignores (such as SIGHUP after nohup) or already handles
-    (such as Ctrl-C). A second signal is ignored, because the command `timeout` sends two signals, and so does
-    a closing terminal. A timer ends the program GRACE seconds after the first signal, even after the block.
+    Signals that the program ignores (such as SIGHUP after nohup) or already handles (such as Ctrl-C) are not
+    affected. A second signal is ignored, because the command `timeout` sends two signals, and so does a
+    closing terminal. A timer ends the program GRACE seconds after the first signal, even after the block.
     Without the timer, the program could not end while it waits for a terminal that does not accept output.
 
     Args:
@@ -110,7 +110,8 @@ def _unhandled_signals(signal_names: Sequence[str]) -> list[signal.Signals]:
 def undone(undo: Callable[[], None]) -> Iterator[None]:
     """If a signal is about to end or suspend the program inside the block, call `undo` first.
 
-    Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected.
+    Signals that the program ignores (such as SIGHUP after nohup) or already handles (such as Ctrl-C) are not
+    affected.
 
     Args:
         undo: function that may interrupt code that holds a lock, so it must not wait for one.
@@ -135,6 +136,6 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 def hang_up() -> None:
     """Send SIGHUP to this process, because its terminal is lost.
 
-    The kernel sends this signal only to processes that the terminal controls.
+    The kernel sends this signal only if the lost terminal is the controlling terminal of the process.
     """
     os.kill(os.getpid(), signal.SIGHUP)

@@ -22,7 +22,7 @@ DRAWN = "drawn in ASCII"
 """Name of the error handler that replaces characters that a stream cannot encode."""
 
 LETTERS = "⣿─│…"
-"""Characters that every chart contains."""
+"""Characters beyond ASCII that charts consist of. A stream that cannot encode them gets ASCII charts."""
 
 
 def prepare() -> None:
@@ -56,9 +56,10 @@ def lacks_letters() -> bool:
 
 
 def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
-    """Return the ASCII version of the unencodable text, and the position after it.
+    """Return the ASCII form of a text that cannot be encoded, and the position after the text.
 
-    A stream that has only ASCII gets the rest of the line at once, so that longer forms find room in spaces.
+    If the encoding is ASCII, the text reaches to the end of the line. Longer forms can then use the spaces in
+    the rest of the line.
     """
     from hadamard_tui.terminal.ascii_text import ascii_rest, to_ascii
 
@@ -75,7 +76,7 @@ def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Flush standard output after the block, and replace errors of writing by the errors below.
+    """Flush standard output after the block, and convert write errors.
 
     Raises: ReaderGone if the reader of the output has ended; BadInput if writing fails, as on a full disk.
     """
@@ -90,9 +91,9 @@ def printing() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Redirect standard output to the null device, after an error of writing to it.
+    """Redirect standard output to the null device, after a write to it has failed.
 
-    Python writes buffered output when it exits. Without the redirection, this would raise another error.
+    Python writes buffered output when it exits. Without the redirection, this write would fail, too.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -103,11 +104,11 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 
 
 class Delivery:
-    """Context in which results are printed or saved. After an error, the other results still follow.
+    """Context in which results are printed or saved. After an error, the remaining results still follow.
 
-    The end of the `with` block raises at most one error. The first error that is neither BadInput nor
-    ReaderGone has priority. If there is none, BadInput with the messages of all BadInput errors is raised, or
-    else ReaderGone.
+    The end of the `with` block raises at most one error: the first error that is neither BadInput nor
+    ReaderGone. Without such an error, it raises BadInput with the messages of all BadInput errors. If there
+    was only ReaderGone, it raises ReaderGone.
     """
 
     def __init__(self) -> None:

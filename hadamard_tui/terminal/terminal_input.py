@@ -44,8 +44,8 @@ def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) 
     """Yield the bytes that arrive at a descriptor, until `ended` is set or the input ends.
 
     Args:
-        patience: function that returns the seconds to wait for input, or None for no limit. After a wait
-            without input, an empty chunk is yielded.
+        patience: function that returns the seconds to wait for input, or None for no limit. If no input
+            arrives in this time, an empty chunk is yielded.
     """
     with selectors.DefaultSelector() as selector:
         selector.register(fileno, selectors.EVENT_READ)
@@ -73,9 +73,9 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 class InputReader:
     """Reader of a terminal's input. It drops garbled escape sequences, and keeps pasted text unchanged.
 
-    Textual's parser would interpret escape sequences inside pasted text, and turn each character of an
-    unknown sequence into a key. The key `q`, for example, ends the app. So the parser gets the start and the
-    end of a paste, but never the pasted text.
+    Textual's parser would interpret escape sequences inside pasted text. It would turn each character of an
+    unknown sequence into a key, and the key `q`, for example, ends the app. So the parser gets the sequences
+    that start and end a paste, but never the pasted text.
     """
 
     def __init__(self) -> None:

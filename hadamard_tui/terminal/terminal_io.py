@@ -20,13 +20,13 @@ from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
-"""Maximum share of the time that frames may occupy the terminal connection.
+"""Maximum share of the time in which frames are written to the terminal.
 
-The rest of the time is for the response to keys.
+In the rest of the time, the terminal connection is free for the response to keys.
 """
 
 SHARE_BESIDE_ENGINE = 0.08
-"""Maximum share of processor time for drawing while the engine runs, because both need the interpreter."""
+"""Maximum share of the time for drawing while the engine runs in the same Python interpreter."""
 
 SLOWEST = 1.0
 """Minimum frame rate in frames per second, however slow the connection is."""

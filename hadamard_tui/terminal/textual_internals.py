@@ -1,4 +1,4 @@
-"""All uses of Textual's private names, and why no public name suffices.
+"""All uses of Textual's private names. The docstrings say why no public name suffices.
 
 No other file of the program uses private names of Textual. `tests/app/test_textual_internals.py` fails if
 Textual changes one of these names.
@@ -26,9 +26,10 @@ Output = TypeVar("Output")
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """Return the driver of an app, or None before the app starts. Only `_driver` holds it.
+    """Return the driver of an app, or None before the app starts.
 
-    The program writes to the driver to copy text and to restore the terminal.
+    The program writes to the driver to copy text and to restore the terminal. Only the private attribute
+    `_driver` holds the driver.
     """
     return app._driver
 
@@ -36,16 +37,16 @@ def driver_of(app: App[Any]) -> Driver | None:
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
     """Return the notifications that an app shows or is about to show.
 
-    The app uses them to avoid showing a message twice. Only `_notifications` lists all notifications, because
-    their widgets are mounted later.
+    The app compares new messages with them, to avoid showing a message twice. Only `_notifications` lists all
+    notifications, because the widgets of notifications are mounted later.
     """
     return app._notifications
 
 
 def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
-    """Replace the file that a driver writes to, and return the new one, which times the writes.
+    """Replace the file that a driver writes to by the result of `replace`, and return this result.
 
-    The constructor of the driver accepts no file, and opens `_file` itself.
+    The constructor of the driver accepts no file: it always sets `_file` to standard error.
     """
     assert driver._file is not None, "there is a terminal"
     output = replace(driver._file)
@@ -116,11 +117,12 @@ class SelectiveScreen(MessagePump):
 
 
 class RepaintingCompositor(Compositor):
-    """Compositor that also repaints widgets which a lookup, and not a layout, has moved.
+    """Compositor that repaints all moved widgets, even if a lookup has already noticed the move.
 
-    A lookup such as `Screen.find_widget` may build `full_map` with new styles before the next layout. This
-    layout compares its map with `full_map` to find what has moved. In Textual 8, it finds no difference then,
-    and cells between widgets keep old letters. No public method builds or compares these maps.
+    A lookup such as `Screen.find_widget` may build `full_map` with new styles before the next layout. To find
+    moved widgets, the layout compares its map with `full_map`. After such a lookup, the layout of Textual 8
+    finds no difference, and cells between widgets keep old letters. No public method builds or compares these
+    maps.
     """
 
     @property
@@ -137,8 +139,8 @@ class RestingScreen(Screen[None]):
     """Screen that is repainted only where it changes, also while it lies below another screen.
 
     If the flag `_repaint_required` of the lower screen is set, Textual 8 repaints both screens completely at
-    the next message. This repaint sets the flag again, so it would be repeated for each message. No public
-    method resets the flag.
+    the next message. The repaint sets the flag again, so each further message would cause a repaint. No
+    public method resets the flag.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -1,7 +1,7 @@
 """Timing in the app: calls after a delay, temporary notifications, and frames per second.
 
-On a busy machine, a Textual timer may start after its delay is over. It then never fires. With a negative
-delay, it loops without end.
+On a busy machine, a Textual timer may start after its delay is over. Such a timer never fires. A timer with a
+negative delay loops without end. So `call_after` uses a timer of asyncio.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from textual.notifications import Notification
 
 
 def call_after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
-    """Call a function of a widget or an app after `seconds`. To prevent the call, `cancel()` the handle."""
+    """Call a function of a widget or an app after `seconds`.
+
+    To prevent the call, cancel the returned handle.
+    """
     return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))
 
 
@@ -57,7 +60,7 @@ class SteadyNotification(Notification):
     """Notification whose lifetime is measured by a monotonic clock.
 
     Textual checks that lifetime remains, and then starts a timer with the remaining time. If the lifetime
-    ended in between, the time would be negative, and the timer would loop without end. So `time_left` is at
+    ended between these steps, the timer would get a negative time and loop without end. So `time_left` is at
     least LEAST.
     """
 

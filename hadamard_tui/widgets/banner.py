@@ -14,10 +14,8 @@ from textual.widgets import Digits, Label, Static
 from engine.core.expressions import number
 from engine.pictures.wording import x_name
 from hadamard_tui.charts.plots.values import looked_at
-from hadamard_tui.keyboard import key
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Experiment
     from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.tours import Tour
 
@@ -63,8 +61,8 @@ class Banner(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        self._words = ("", "", 0)
-        """Displayed text: its first line, its other lines, and its width in cells."""
+        self._words = ("", "", "", 0)
+        """Displayed text: its first line, its other lines, its hint, and its width in cells."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="words", markup=False)
@@ -76,35 +74,36 @@ class Banner(Horizontal):
         self,
         tour: Tour,
         step: str,
+        title: str,
         words: str,
-        experiment: Experiment,
+        hint: str,
         look: Look | None,
-        seconds: float,
-        changed: bool,
+        seconds: float | None,
     ) -> None:
         """Show the current stop, the elapsed time, and the numbers at the playhead.
 
         Args:
             step: the current step of the stop, such as "predict"; empty if the stop has no steps.
-            words: the text for this step.
-            seconds: the time since the start of the tour.
-            changed: whether the set-up differs from the set-up of the stop.
+            title: the title of the stop. It is left out if there is no room for it and for the words.
+            words: the text for this step. If it does not fit, it ends in an ellipsis.
+            hint: a sentence after the text. It is left out if it does not fit.
+            seconds: the time since the start of the tour; None shows no time.
         """
         static = self.query_one("#words", Static)
-        since = f"{seconds // 60:.0f} min"
-        title = f"changed set-up; {key('back_to_stop')} restores the preset" if changed else experiment.title
+        since = "" if seconds is None else f"  {seconds // 60:.0f} min"
         right, total = tour.score
         score = f"  score {right}/{total}" if total else ""
         where = f"{tour.place + 1} of {len(tour.stops)}"
-        place = f"{where}{f' · {step}' if step else ''}  {since}{score}"
+        place = f"{where}{f' · {step}' if step else ''}{since}{score}"
         width = static.size.width
-        head = f"{place}  {title}"
-        if tour.stop.line and not changed and len(head) > width:
+        head = f"{place}  {title}".rstrip()
+        if tour.stop.line and len(head) > width:
             head = place  # the speaker's words are more important than the title
-        layout_state = head, words, width
+        layout_state = head, words, hint, width
         if layout_state != self._words:
             self._words = layout_state
-            static.update(Text.assemble((head, "bold"), "\n", fitting(*layout_state)), layout=False)
+            text = fitting(head, words, width, hint)
+            static.update(Text.assemble((head, "bold"), "\n", text), layout=False)
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
         if look is None or look.shown_at is None:
             for shown in (seen, best, ratio):
@@ -133,14 +132,24 @@ class Banner(Horizontal):
         return self._words[0].endswith(title)
 
 
-def fitting(head: str, story: str, width: int) -> str:
-    """Return as many first sentences of a story as fit into the banner below the line `head`."""
-    room = LINES - len(wrap(head, max(width, 1)))
+def fitting(head: str, story: str, width: int, hint: str = "") -> str:
+    """Return as many first sentences of a story as fit into the banner below the line `head`.
+
+    An ellipsis follows if sentences are left out. `hint` follows the whole story, if it fits.
+    """
+    width = max(width, 1)
+    room = LINES - len(wrap(head, width))
+
+    def fits(text: str) -> bool:
+        return len(wrap(text, width)) <= room
+
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
-    fitting_part = ""
-    for sentence in sentences:
-        longer = f"{fitting_part} {sentence}".strip()
-        if len(wrap(longer, max(width, 1))) > room:
-            break
-        fitting_part = longer
-    return fitting_part.rstrip(";")
+    for count in range(len(sentences), 0, -1):
+        text = " ".join(sentences[:count])
+        if count < len(sentences):
+            text = f"{text.rstrip(';')} …"
+        elif hint and fits(f"{text} {hint}"):
+            return f"{text} {hint}"
+        if fits(text):
+            return text
+    return ""

@@ -95,24 +95,16 @@ EDITS = {
 """Editing actions of an input line, such as deleting a character, by key."""
 
 
-class Entry(Input):
-    """Input line that handles editing keys itself, removes control characters, and has a plain-text title.
+class PlainInput(Input):
+    """Input line that handles editing keys itself, and removes control characters.
 
     Textual's own input handles letters at once, but sends editing keys to the app, which handles them later.
     On a slow connection, backspace would delete a letter that was typed after it.
 
-    The cursor does not blink, so that an idle screen stays still. The class `-valid` is set at the start,
-    because Textual would otherwise add it later and compute the styles again.
+    The cursor does not blink, so that an idle screen stays still.
     """
 
     cursor_blink = reactive(False, init=False)
-
-    def __init__(self, value: str, **options: Any) -> None:
-        super().__init__(value, classes="-valid", **options)
-
-    def render_str(self, text_content: str | Content) -> Content:
-        """Return the title on the border as plain text, because it may be a name that the user typed."""
-        return text_content if isinstance(text_content, Content) else Content(text_content)
 
     def replace(self, text: str, start: int, end: int) -> None:
         super().replace(printable(text), start, end)
@@ -122,6 +114,21 @@ class Entry(Input):
             event.stop()
             event.prevent_default()
             await self.run_action(action)
+
+
+class Entry(PlainInput):
+    """Input line with a plain-text title.
+
+    The class `-valid` is set at the start, because Textual would otherwise add it later and compute the
+    styles again.
+    """
+
+    def __init__(self, value: str, **options: Any) -> None:
+        super().__init__(value, classes="-valid", **options)
+
+    def render_str(self, text_content: str | Content) -> Content:
+        """Return the title on the border as plain text, because it may be a name that the user typed."""
+        return text_content if isinstance(text_content, Content) else Content(text_content)
 
 
 class NumberEntry(Entry):

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from engine.core.parts import BadInput
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.editing.history import place_in_words
-from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
+from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN, ON_A_PATH
 
 if TYPE_CHECKING:
     from engine.core.machine import MachineSample
@@ -155,6 +155,9 @@ class Keys(Widget):
     in_a_run: reactive[bool] = reactive(False)
     """Whether a run is in progress."""
 
+    labels: reactive[dict[str, str]] = reactive[dict[str, str]](dict)
+    """Labels that replace those of the entries, by action id. An empty label leaves its entry out."""
+
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
         self.call_after_refresh(self._bindings_changed, self.screen)
@@ -164,11 +167,16 @@ class Keys(Widget):
         for _, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.id in FOOTER and binding.id not in entries:
                 action = binding.action if "." in binding.action else f"screen.{binding.action}"
-                entries[binding.id] = self.app.get_key_display(binding), binding.description, action
+                if label := self.labels.get(binding.id, binding.description):
+                    entries[binding.id] = self.app.get_key_display(binding), label, action
         self.entries = entries
 
+    def watch_labels(self) -> None:
+        self._bindings_changed(self.screen)
+
     def render(self) -> Content:
-        ranked = IN_A_RUN if self.in_a_run else AT_REST
+        at_rest = ON_A_PATH if "next_stop" in self.entries else AT_REST
+        ranked = IN_A_RUN if self.in_a_run else at_rest
         return Content("  ").join(
             Content.assemble(
                 Content.from_markup(f"[bold $footer-key-foreground @click={action}]$key[/]", key=key),

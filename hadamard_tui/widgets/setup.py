@@ -434,11 +434,16 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._update_fields(typed=False)
         self._record_change()
 
+    def limit_undo(self, is_limited: bool) -> None:
+        """Let `undo` go back no further than to the current set-up, or to all earlier set-ups again."""
+        self._history.limit(is_limited)
+
     async def undo(self) -> None:
-        await self._restore_step(self._history.undo(), "Undone", "There is nothing to undo.")
+        where = " at this stop" if self._history.is_limited else ""
+        await self._restore_step(self._history.undo(), "Undo", f"There is nothing to undo{where}.")
 
     async def redo(self) -> None:
-        await self._restore_step(self._history.redo(), "Done again", "There is nothing to redo.")
+        await self._restore_step(self._history.redo(), "Redo", "There is nothing to redo.")
 
     async def _restore_step(self, step: Step | None, done: str, nothing: str) -> None:
         if step is None:

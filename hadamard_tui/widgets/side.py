@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PINNED, ON_SCREEN = "●", "▸"
 """Signs of a pinned run, whose curves are also drawn, and of the run on the screen."""
 
+AFTER_THE_RUN = "The story follows after the run, because it answers the question."
+
 HEIGHT = 2
 """Number of text lines per row."""
 
@@ -198,14 +200,21 @@ class Story(Words):
         self.border_title = "What am I seeing?"
 
     def show(
-        self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOutClaim] = ()
+        self,
+        context: PanelContext | None,
+        experiment: Experiment,
+        left_out: Sequence[LeftOutClaim] = (),
+        is_hidden: bool = False,
     ) -> None:
         """Show the story of a run, or of the set-up if there is no run (`context` is None).
 
-        `left_out` are claims that are not valid for the set-up, such as claims about a missing learner.
+        Args:
+            left_out: claims that are not valid for the set-up, such as claims about a missing learner.
+            is_hidden: whether to hide the story, because it would answer the question of a stop.
         """
         before = *story.expensive(experiment), *claims.left_out(left_out)
-        words = Text("\n").join([story_text(experiment), *before])
+        told = Text(f"{AFTER_THE_RUN}\n", "italic") if is_hidden else story_text(experiment)
+        words = Text("\n").join([told, *before])
         text = words if context is None else Text("\n").join([story.show(context), claims.show(context)])
         if text != self._text or text.spans != self._text.spans:
             self._text = text

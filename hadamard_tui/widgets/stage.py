@@ -344,7 +344,10 @@ class Stage(Vertical):
             chart.hint = refused
             chart.clear()
         else:
-            _draw_plot(chart, plot(look))
+            drawn = plot(look)
+            if self.query_one(PictureRow).has_title(drawn.axes.title):
+                drawn = drawn._replace(axes=replace(drawn.axes, title=""))
+            _draw_plot(chart, drawn)
 
     def _draw_law(self, law: StoredPicture) -> None:
         sentences = () if self._of is None else self._of.reason.strip().splitlines()
@@ -455,10 +458,11 @@ class Stage(Vertical):
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
-            if self.panel is theory.PANEL and self._of is not None and self._of.reason:
-                self.query_one(PanelView).show_words(theory.reason_text(self._of))
-                return
             about = f"Shown after a run ({key('run')}): {self.panel.about}."
+            if self.panel is theory.PANEL and self._of is not None and self._of.reason:
+                words = theory.reason_text(self._of).append(about, "dim")
+                self.query_one(PanelView).show_words(words)
+                return
             self.query_one(PanelView).announce(
                 about if lack is None else f"{about}\n{_reason_and_remedy(lack)}"
             )

@@ -49,9 +49,8 @@ class PictureRow(Widget):
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
-        hint = f" {key('next_picture')} next"
-        width = self.content_size.width - cell_len(hint) - cell_len(CHOSEN)
-        shown = texts(self.names, self.short, self.chosen, width)
+        hint = _hint()
+        shown = self._texts()
         if self.chosen < len(shown):
             shown[self.chosen] = f"{CHOSEN}{shown[self.chosen]}"
         named = (_picture_link(number, text, number == self.chosen) for number, text in enumerate(shown))
@@ -60,6 +59,18 @@ class PictureRow(Widget):
         return Content(BETWEEN if has_room else BETWEEN_TIGHT).join(named) + (
             f"  {hint}" if has_room else hint
         )
+
+    def _texts(self) -> list[str]:
+        width = self.content_size.width - cell_len(_hint()) - cell_len(CHOSEN)
+        return texts(self.names, self.short, self.chosen, width)
+
+    def has_title(self, title: str) -> bool:
+        """Return whether the row shows this title whole, as that of the chosen picture."""
+        return self.display and self._texts()[self.chosen] == title
+
+
+def _hint() -> str:
+    return f" {key('next_picture')} next"
 
 
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:

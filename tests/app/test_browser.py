@@ -79,7 +79,7 @@ async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardAp
         await until(pilot, lambda: "1 of 8 · predict" in screen_text(app))
         await app.action_stops_on(7)
         await app.action_stops_on(1)
-        assert any("This was the last stop of the tour." in note.message for note in app._notifications)
+        assert any("This was the last stop of the path." in note.message for note in app._notifications)
         await until(pilot, lambda: not app.laboratory.query(Banner))
 
 

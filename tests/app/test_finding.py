@@ -21,6 +21,7 @@ from hadamard_tui.screens.help import PartPage, about
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until
+from .test_haste import post, settled
 from .test_runs import screen_text
 
 pytestmark = pytest.mark.set_up("empty")
@@ -176,3 +177,40 @@ async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: H
         field.post_message(events.Paste("a\x1b[5;5HZ\x1b]0;title\x07\x9bb"))
         await until(pilot, lambda: field.value)
         assert field.value == "a[5;5HZ]0;titleb"
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys", "field_text"),
+    [
+        ("ab", ["backspace", "t"], "at"),
+        ("abxy", ["backspace", "backspace", "z"], "abz"),
+        ("leave", [*["backspace"] * 5, *"tour"], "tour"),
+        ("ab", ["home", "t"], "tab"),
+    ],
+)
+async def test_keys_of_the_palette_take_effect_in_the_order_in_which_they_come(
+    app: HadamardApp, typed: str, keys: list[str], field_text: str
+):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("colon")
+        await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.has_class("-ready"))
+        field = app.screen.query_one(Input)
+        await pilot.press(*typed)
+        assert field.value == typed
+        post(app, *keys)
+        await settled(app, pilot)
+        assert field.value == field_text
+
+
+async def test_keys_that_come_before_the_palette_is_ready_are_edited_like_later_ones(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await app.push_screen(palette := Commands())
+        palette.set_focus(None)
+        field = palette.query_one(Input)
+        post(app, "backspace", "a", "b", "backspace", "c")
+        await settled(app, pilot)
+        field.focus()
+        await settled(app, pilot)
+        post(app, "d", "backspace", "e")
+        await settled(app, pilot)
+        assert field.value == "ace"

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from code_blocks import blocks
 from rich.console import Console
+from textual.widgets import Digits
 
+from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import tours
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.headless.compute import computed
 from hadamard_tui.tours import Break, Stop, Tour, broken
 from hadamard_tui.widgets.banner import Banner
+from hadamard_tui.widgets.side import AFTER_THE_RUN
 from tests.slow.commits import turn
 
-from .conftest import SMALL, until
-from .test_runs import session_of
+from .conftest import SMALL, WIDE, until
+from .test_runs import screen_text, session_of
 from .test_tour import banner
 
 pytestmark = pytest.mark.set_up("empty")
@@ -142,6 +146,123 @@ async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
         await until(pilot, lambda: "1 of 2 · predict" in banner(app))
         await pilot.press("greater_than_sign", "greater_than_sign")
         await until(pilot, lambda: any("1 of 1 guesses" in note.message for note in app._notifications))
+
+
+@pytest.mark.parametrize("talk_name", sorted(tours.talks()))
+def test_a_question_about_a_tenth_names_the_learners_whose_guesses_it_asks_for(talk_name: str) -> None:
+    for stop in stops(talk_name):
+        letters = {f"({letter})" for letter in "ABCDEFGH" if f"({letter})" in stop.predict}
+        experiment = presets.load(stop.preset, stop.changes)
+        names = [learner.name for learner in experiment.learners]
+        if "a tenth" in stop.predict:
+            assert stop.guess, stop.preset
+        if stop.guess and letters:
+            assert letters == {f"({'ABCDEFGH'[names.index(learner_name)]})" for learner_name in stop.guess}
+
+
+def test_a_guess_about_a_learner_that_the_preset_lacks_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "T"\nstops = [{ preset = "hadamard-128", guess = ["Adam"] }]', encoding="utf-8")
+    with pytest.raises(BadInput, match=r"stops\[0\].guess: there is no learner 'Adam'; there are GD"):
+        tours.stops_of(str(file))
+
+
+def notes(app: HadamardApp) -> list[str]:
+    return [note.message for note in app._notifications]
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_escape_leaves_a_path_which_goes_on_from_the_same_stop_later(
+    app: HadamardApp, size: tuple[int, int]
+) -> None:
+    async with app.run_test(size=size) as pilot:
+        await app.walk("gradient-descent")
+        await until(pilot, lambda: "1 of 8 · predict" in banner(app))
+        assert " min" not in banner(app), "only speakers need a clock"
+        await until(pilot, lambda: "esc Leave path" in screen_text(app))
+        for label in ("> Next", "< Back", "g Predict", "r Run", "B Break it", "? Help", "q Quit"):
+            assert label in screen_text(app)
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: "2 of 8" in banner(app))
+        await pilot.press("g", "escape", "F", "escape")
+        assert app.laboratory.query(Banner), "escape leaves a guess or the full chart first"
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.laboratory.query(Banner))
+        assert "You left the path at stop 2 of 8." in notes(app)[-1]
+        assert app.laboratory.editable.preset == "hadamard-128-weights"
+        await until(pilot, lambda: "esc Leave" not in screen_text(app))
+        assert "> Next" not in screen_text(app)
+        await app.choose_preset("gradient-descent")
+        await until(pilot, lambda: "2 of 8" in banner(app))
+
+
+async def test_the_commands_leave_a_path_but_no_talk(app: HadamardApp) -> None:
+    def commands() -> dict[str, Any]:
+        return {command.title: command.callback for command in app.get_system_commands(app.screen)}
+
+    async with app.run_test(size=SMALL) as pilot:
+        assert "Leave path" not in commands()
+        await app.walk("gradient-descent")
+        await until(pilot, lambda: app.laboratory.query(Banner))
+        await commands()["Leave path"]()
+        await until(pilot, lambda: not app.laboratory.query(Banner))
+        assert "Leave path" not in commands()
+
+
+async def test_the_title_that_answers_a_question_is_hidden_until_the_run() -> None:
+    tour = Tour([Stop("hadamard-128", predict="How many?")])
+    app, title = HadamardApp(tour.editable, tour=tour), presets.load("hadamard-128").title
+    async with app.run_test(size=(200, 60)) as pilot:
+        await until(pilot, lambda: "How many?" in screen_text(app))
+        text = " ".join(screen_text(app).split())
+        assert title[:30] not in text
+        assert AFTER_THE_RUN[:40] in text
+        await pilot.press("f", "r")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await until(pilot, lambda: title[:30] in " ".join(screen_text(app).split()))
+
+
+async def test_a_changed_stop_says_what_changed_and_no_longer_why() -> None:
+    stop = Stop("hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "How many?", CHANGE)
+    tour = Tour([stop])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.laboratory.query(Banner))
+        await until(pilot, lambda: "1 of 1 · predict" in banner(app))
+        await pilot.press("f", "r")
+        await until(pilot, lambda: "1 of 1 · why" in banner(app))
+        await pilot.press("tilde")
+        await until(pilot, lambda: "1 of 1 · changed" in banner(app))
+        assert "Changed: d = 4 … 64 (5 values)." in banner(app)
+        assert "which backspace restores." in banner(app)
+        assert "orthogonal" not in banner(app)
+        assert "How many" not in banner(app)
+        await until(pilot, lambda: session_of(app).state == "finished")
+        app.laboratory._draw_frame()
+        (shown,) = {float(series.value) for series in app.laboratory.query("#seen Digits").results(Digits)}
+        assert shown == app.laboratory.look.shown_at == 64, "the numbers are those of the chart on the screen"
+        await pilot.press("backspace")
+        await until(pilot, lambda: "1 of 1 · predict" in banner(app))
+
+
+async def test_undo_stops_at_the_set_up_of_a_stop() -> None:
+    tour = Tour([Stop("hadamard-128", changes=SIXTEEN, breaks=CHANGE), Stop("zero-one-128", predict="?")])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.laboratory.query(Banner))
+        await until(pilot, lambda: "1 of 2" in banner(app))
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: "2 of 2" in banner(app))
+        await pilot.press("less_than_sign")
+        await until(pilot, lambda: "1 of 2" in banner(app))
+        await pilot.press("B")
+        await until(pilot, lambda: "1 of 2 · broken" in banner(app))
+        await pilot.press("u")
+        await until(pilot, lambda: "1 of 2 · broken" not in banner(app))
+        assert notes(app)[-1] == "Undo: GD: update.lr 0.01 → 1/(2d)"
+        await pilot.press("u", "u")
+        assert notes(app)[-1] == "There is nothing to undo at this stop."
+        assert app.laboratory.editable.preset == "hadamard-128"
 
 
 def test_the_talk_in_the_documents_is_read_and_its_break_holds(tmp_path: Path) -> None:

@@ -11,8 +11,12 @@ from view_fields import curve_view
 from engine.pictures.view import CurveView
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.plots.view_plot import GUESS
+from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.running.guesses import Guesses, is_right, outcome
+from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.setup import SetupPane
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -81,7 +85,7 @@ async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardAp
         assert "A (GD) never gets below 0.1?" in screen_text(app)
         await pilot.press("left", "left", "enter")
         assert "B (least squares)" in screen_text(app)
-        assert any(series.name == "A GD: 15" for series in chart.shown[0])
+        assert any(series.name == "GD: 15" and series.mark == "A" for series in chart.shown[0])
         assert app.laboratory.session is None
         await pilot.press("home", "enter", "enter", "enter", "enter")
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
@@ -95,9 +99,20 @@ async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardAp
         assert not session_of(app).guesses, "the next run has guesses of its own"
 
 
-async def test_escape_leaves_and_nothing_is_run(app: HadamardApp):
+async def test_escape_goes_back_by_one_guess_then_leaves_and_nothing_is_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        await pilot.press("g", "enter", "escape")
+        await pilot.press("g")
+        assert "esc cancels." in screen_text(app)
+        await pilot.press("right", "enter", "enter")
+        assert "C (EGU)" in screen_text(app)
+        assert "esc goes back to B." in screen_text(app)
+        await pilot.press("escape")
+        assert "B (least squares)" in screen_text(app)
+        assert app.laboratory.guesses is not None
+        assert app.laboratory.guesses.confirmed == {"GD": 9}
+        await pilot.press("escape")
+        assert "A (GD) stays below 0.1 after k = 9?" in screen_text(app)
+        await pilot.press("escape")
         assert app.laboratory.guesses is None
         assert app.laboratory.session is None
         await until(pilot, lambda: "runs it" in screen_text(app))
@@ -110,3 +125,72 @@ async def test_nobody_is_asked_about_learners_that_have_gone(app: HadamardApp):
         app.laboratory.guesses = Guesses(np.arange(5.0), ["a learner that has gone"])
         await pilot.press("left")
         await until(pilot, lambda: app.laboratory.guesses is None)
+
+
+def test_learners_are_skipped_and_the_last_guess_is_taken_back():
+    guesses = Guesses(np.arange(11.0), ["GD", "EGU", "spindly"])
+    guesses.skip(1)
+    guesses.take()
+    assert (guesses.confirmed, guesses.learner) == ({"EGU": 5.0}, "spindly")
+    guesses.skip(1)
+    assert guesses.learner == "GD"
+    guesses.skip(1)
+    assert guesses.learner == "spindly", "a confirmed guess is skipped"
+    guesses.take()
+    assert guesses.take_back()
+    assert (guesses.confirmed, guesses.learner) == ({"EGU": 5.0}, "spindly")
+    guesses.take()
+    guesses.take()
+    assert guesses.learner is None
+    assert [guesses.take_back() for _ in range(4)] == [True, True, True, False]
+
+
+async def test_page_keys_move_the_mark_far_and_a_run_takes_the_guesses_that_are_confirmed():
+    tour = Tour([Stop("hadamard-128", predict="When?", guess=("EGU", "spindly"))])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with opened(app, WIDE) as pilot:
+        await until(pilot, lambda: "g marks your guess, r runs it." in screen_text(app))
+        await pilot.press("f", "g")
+        assert "C (EGU) stays below 0.1 after k = 64?" in screen_text(app)
+        await pilot.press("pageup")
+        assert "C (EGU) stays below 0.1 after k = 52?" in screen_text(app)
+        assert not app._notifications, "page up does not go to another stop"
+        await pilot.press("pagedown", "left_curly_bracket", "left_curly_bracket", "enter")
+        assert "E (spindly)" in screen_text(app)
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
+        assert session_of(app).guesses == {"EGU": 40}
+        await until(pilot, lambda: tour.scores == {0: [True]})
+
+
+async def test_guesses_end_when_another_stop_is_shown_or_the_set_up_changes():
+    tour = Tour([Stop("hadamard-128", predict="When?"), Stop("zero-one-128", predict="And now?")])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with opened(app, WIDE) as pilot:
+        await until(pilot, lambda: "When?" in screen_text(app))
+        await pilot.press("g", "enter", "greater_than_sign")
+        await until(pilot, lambda: "And now?" in screen_text(app))
+        assert app.laboratory.guesses is None
+        await pilot.press("g")
+        assert app.laboratory.guesses is not None, "the first press begins to guess"
+        app.laboratory.query_one(SetupPane).change("run.replicas", 2)
+        await until(pilot, lambda: app.laboratory.guesses is None)
+
+
+async def test_guesses_are_about_the_losses_whatever_picture_is_on_the_screen():
+    app = HadamardApp(EditableExperiment.of("hadamard-128-weights"))
+    async with opened(app, WIDE) as pilot:
+        stage = app.laboratory.query_one(Stage)
+        assert stage.picture == 1
+        await pilot.press("g")
+        assert stage.picture == 0
+        await pilot.press("escape")
+        assert stage.picture == 1
+
+
+async def test_a_sweep_asks_for_no_guess_and_says_why(editable: EditableExperiment):
+    app = HadamardApp(swept(editable, "problem.matrix.d", True, "d"))
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("g")
+        assert app.laboratory.guesses is None
+        assert any("has a sweep" in note.message for note in app._notifications)

@@ -106,9 +106,9 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
         await until(pilot, lambda: app.laboratory.session is not None)
         await until(pilot, lambda: "1 of 2  0 min" in banner(app) and "half of the loss." in banner(app))
         await pilot.press("d")
-        await until(pilot, lambda: "changed set-up; backspace restores the preset" in banner(app))
+        await until(pilot, lambda: "Changed: with GD 2" in banner(app))
         await pilot.press("backspace")
-        await until(pilot, lambda: "changed set-up" not in banner(app))
+        await until(pilot, lambda: "Changed" not in banner(app) and "half of the loss." in banner(app))
         assert len(app.laboratory.editable.learners) == 5
         await pilot.press("full_stop")
         await until(pilot, lambda: isinstance(app.screen, Blank))

@@ -65,11 +65,18 @@ def test_every_stop_is_a_preset_with_a_story() -> None:
 @looped("stop", [stop.preset for stop in STOPS])
 def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> None:
     experiment = loaded(stop)
-    told = fitting(experiment.title, experiment.story, width)
-    assert " ".join(experiment.story.split()).startswith(told)
+    story_text, told = " ".join(experiment.story.split()), fitting(experiment.title, experiment.story, width)
+    assert story_text.startswith(told.removesuffix(" …"))
+    assert told.endswith(" …") == (told not in ("", story_text))
     assert len(wrap(experiment.title, width)) + len(wrap(told, width)) <= LINES or not told
     if width == 200:
         assert told
+
+
+def test_a_hint_follows_a_story_that_fits_and_is_the_first_to_go() -> None:
+    assert fitting("1 of 2", "One. Two.", 30, "B breaks it.") == "One. Two. B breaks it."
+    assert fitting("1 of 2", "One. Two.", 30, "B breaks it. " * 20) == "One. Two."
+    assert fitting("1 of 2", f"One. {'Two ' * 40}.", 30, "B breaks it.") == "One. …"
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])

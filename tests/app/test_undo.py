@@ -14,34 +14,43 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, shape
 from hadamard_tui.state.state_file import KeptView
+from hadamard_tui.tours import Stop, break_at, broken
 from hadamard_tui.widgets.controls import Choice
 from hadamard_tui.widgets.setup import LearnerForm, SetupPane
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_setup import composed, listed, row_of
 
-CHANGES: dict[str, Callable[[EditableExperiment], object]] = {
-    "GD: update.lr 1/(2d) → 0.1": lambda it: it.put("learners[0].update.lr", 0.1),
-    "matrix.d 128 → 92": lambda it: it.put("problem.matrix.d", 92),
-    "matrix hadamard → gaussian": lambda it: it.put("problem.matrix.kind", "gaussian"),
-    "run.seed 0 → 7": lambda it: it.put("run.seed", 7),
-    "GD: noise none → sigma 0.1, on gradient": lambda it: it.put("learners[0].noise", {"sigma": 0.1}),
-    "GD 2 added": lambda it: it.copy_learner(0),
-    "EGU removed": lambda it: it.remove_learner(2),
-    "EGU off": lambda it: it.switch_learner(2),
-    "axis a added": lambda it: it.add("axes"),
-    "picture 1 added": lambda it: it.add("pictures"),
-    "claim EGU needs 21 examples added": lambda it: it.raw["claims"].append(
-        {**it.raw["claims"][3], "text": "EGU needs 21 examples"}
+CHANGES: dict[tuple[str, str], Callable[[EditableExperiment], object]] = {
+    ("GD: update.lr 1/(2d) → 0.1", "GD: update.lr 0.1 → 1/(2d)"): lambda it: it.put(
+        "learners[0].update.lr", 0.1
     ),
-    "least squares: architecture none → linear, least squares: update none → gd and 1 more": lambda it: (
-        it.put_method(1, "gradient")
+    ("matrix.d 128 → 92", "matrix.d 92 → 128"): lambda it: it.put("problem.matrix.d", 92),
+    ("matrix hadamard → gaussian", "matrix gaussian → hadamard"): lambda it: it.put(
+        "problem.matrix.kind", "gaussian"
     ),
+    ("run.seed 0 → 7", "run.seed 7 → 0"): lambda it: it.put("run.seed", 7),
+    ("GD: noise none → sigma 0.1, on gradient", "GD: noise sigma 0.1, on gradient → none"): lambda it: it.put(
+        "learners[0].noise", {"sigma": 0.1}
+    ),
+    ("GD 2 added", "GD 2 removed"): lambda it: it.copy_learner(0),
+    ("EGU removed", "EGU added"): lambda it: it.remove_learner(2),
+    ("EGU off", "EGU on"): lambda it: it.switch_learner(2),
+    ("axis a added", "axis a removed"): lambda it: it.add("axes"),
+    ("picture 1 added", "picture 1 removed"): lambda it: it.add("pictures"),
+    ("claim EGU needs 21 examples added", "claim EGU needs 21 examples removed"): lambda it: it.raw[
+        "claims"
+    ].append({**it.raw["claims"][3], "text": "EGU needs 21 examples"}),
+    (
+        "least squares: architecture none → linear, least squares: update none → gd and 1 more",
+        "least squares: architecture linear → none, least squares: update gd → none and 1 more",
+    ): lambda it: it.put_method(1, "gradient"),
 }
+"""Changes of the set-up, by their descriptions when they are made again and when they are undone."""
 
 
 @pytest.mark.parametrize("words", CHANGES)
-def test_a_change_is_taken_back_and_made_again_and_told(words: str):
+def test_a_change_is_taken_back_and_made_again_and_told(words: tuple[str, str]):
     editable = EditableExperiment.of("hadamard-128")
     before, history = editable.copied(), History(editable)
     assert history.undo() is None
@@ -49,12 +58,13 @@ def test_a_change_is_taken_back_and_made_again_and_told(words: str):
     history.record(editable)
     undone = history.undo()
     assert undone is not None
-    assert undone.change == words
+    redone_words, undone_words = words
+    assert undone.change == undone_words
     assert (undone.editable.raw, undone.editable.off, undone.editable.error) == (before.raw, {}, None)
     assert history.undo() is None
     done = history.redo()
     assert done is not None
-    assert done.change == undone.change
+    assert done.change == redone_words
     assert (done.editable.raw, done.editable.off) == (editable.raw, editable.off)
     assert str(done.editable.error) == str(editable.error)
     assert history.redo() is None
@@ -71,7 +81,7 @@ def test_what_is_typed_in_one_field_is_one_change_until_it_is_left():
         editable.put("problem.matrix.d", d)
         history.record(editable, "problem.matrix.d")
     steps = [history.undo(), history.undo(), history.undo()]
-    assert [step and step.change for step in steps] == ["matrix.d 64 → 32", "matrix.d 128 → 64", None]
+    assert [step and step.change for step in steps] == ["matrix.d 32 → 64", "matrix.d 64 → 128", None]
 
 
 def test_a_new_change_ends_what_could_be_made_again():
@@ -87,7 +97,47 @@ def test_a_new_change_ends_what_could_be_made_again():
     assert history.redo() is None
     step = history.undo()
     assert step is not None
-    assert step.change == "run.seed 1 → 3"
+    assert step.change == "run.seed 3 → 1"
+
+
+def test_undo_goes_back_to_a_limit_until_it_is_lifted():
+    editable = EditableExperiment.of("hadamard-128")
+    history = History(editable)
+    for seed in (1, 2, 3):
+        editable.put("run.seed", seed)
+        history.record(editable)
+        if seed == 2:
+            history.limit(True)
+    steps = [history.undo(), history.undo()]
+    assert [step and step.change for step in steps] == ["run.seed 3 → 2", None]
+    history.limit(False)
+    steps = [history.undo(), history.undo(), history.undo()]
+    assert [step and step.change for step in steps] == ["run.seed 2 → 1", "run.seed 1 → 0", None]
+
+
+def test_a_limit_of_undo_stays_at_its_state_when_the_oldest_states_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("hadamard_tui.editing.history.MOST", 3)
+    editable = EditableExperiment.of("hadamard-128")
+    history = History(editable)
+    for seed in (1, 2, 3, 4):
+        editable.put("run.seed", seed)
+        history.record(editable)
+        if seed == 2:
+            history.limit(True)
+    steps = [history.undo(), history.undo(), history.undo()]
+    assert [step and step.change for step in steps] == ["run.seed 4 → 3", "run.seed 3 → 2", None]
+
+
+def test_what_breaks_a_result_is_undone_in_words_without_its_claims():
+    change = break_at("hadamard-128")
+    assert change is not None
+    history = History(EditableExperiment.of("hadamard-128"))
+    history.record(EditableExperiment(broken(Stop("hadamard-128"), change), "hadamard-128"))
+    step = history.undo()
+    assert step is not None
+    assert step.change == "p-norm: name p-norm → GD, p-norm: update p-norm → gd"
 
 
 def test_what_is_left_unsaid_changes_no_form():
@@ -114,10 +164,10 @@ async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: Ed
         assert app.laboratory.query_one(SetupPane).editable.experiment.run.seed == 1
         await pilot.press("u", "u", "u")
         await until(pilot, lambda: app.laboratory.editable.raw == before)
-        assert told(app)[-3:] == ["Undone: GD 2 off", "Undone: run.seed 0 → 1", "Undone: GD 2 added"]
+        assert told(app)[-3:] == ["Undo: GD 2 on", "Undo: run.seed 1 → 0", "Undo: GD 2 removed"]
         await pilot.press("ctrl+r")
         await until(pilot, lambda: len(app.laboratory.editable.learners) == 6)
-        assert told(app)[-1] == "Done again: GD 2 added"
+        assert told(app)[-1] == "Redo: GD 2 added"
 
 
 @pytest.mark.slow
@@ -134,7 +184,7 @@ async def test_fields_show_what_was_taken_back(app: HadamardApp):
         await until(pilot, lambda: row.query_one(Input).value == "16" and not row.has_class("-wrong"))
         assert row.is_attached
         assert row_of(app, "problem.labels").query_one(Choice).value == "soft"
-        assert told(app)[-1] == "Undone: matrix.d 16 → 92"
+        assert told(app)[-1] == "Undo: matrix.d 92 → 16"
         row.query_one(Input).focus()
         await pilot.press("ctrl+r")
         await until(pilot, lambda: row.query_one(Input).value == "92")

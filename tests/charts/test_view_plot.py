@@ -10,7 +10,7 @@ from view_fields import curve_view, replace, view_of
 
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
-from engine.pictures.view import CurveView, HeatView, LineView, View, known_places
+from engine.pictures.view import CurveView, HeatView, LineView, View, index_at, known_places
 from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
 from hadamard_tui.charts.plots.series_builder import mark
 from hadamard_tui.charts.plots.values import compares, equals, looked_at, values
@@ -657,6 +657,12 @@ def test_what_goes_back_on_a_measured_x_is_not_drawn():
     assert falling.axes.x_falls
     assert not plot(Look(of_margin(passing("A", x, np.arange(6.0))))).axes.x_falls
     assert not plot(Look(TWO)).axes.x_falls
+
+
+@pytest.mark.parametrize(("x", "index"), [(1.0, 0), (0.5, 2), (0.4, 2), (0.05, None)])
+def test_a_measured_x_is_reached_where_the_curve_begins_at_it_or_passes_it(x: float, index: int | None):
+    falling = passing("A", np.array([1.0, 0.8, 0.4, 0.1]), np.arange(4.0))
+    assert index_at(falling, x) == index
 
 
 def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():

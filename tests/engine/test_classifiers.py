@@ -1,5 +1,7 @@
 """Solvers that classify: logistic regression with a penalty, largest margin, perceptron and Hebb's rule."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -172,6 +174,23 @@ def test_bayes_multiplies_the_prior_by_the_likelihood_of_every_example():
             expected *= [0.8 if x * labels[k - 1] > 0 else 0.2 for x in rows[k - 1]]
             expected /= expected.sum()
             np.testing.assert_allclose(posteriors[k, member], expected, rtol=1e-12)
+
+
+def test_eg_hedge_bayes_and_adaboost_have_the_same_weights():
+    learners = {
+        "EG": {"architecture": "linear", "update": {"kind": "eg", "lr": math.log(3) / 2}},
+        "Hedge": {"architecture": "linear", "update": {"kind": "hedge", "beta": 1 / 3}},
+        "Bayes": {"solver": {"kind": "bayes", "flip": 0.25}},
+        "AdaBoost": {"architecture": "linear", "update": {"kind": "adaboost", "vote": math.log(3) / 2}},
+    }
+    matrix = {"kind": "rademacher", "n": 12, "d": 16}
+    by_name = {
+        name: weights(experiment(matrix, replicas=3, learners={name: learner}, loss="hinge"))
+        for name, learner in learners.items()
+    }
+    assert by_name["EG"].std() > 0.01
+    for same in by_name.values():
+        np.testing.assert_allclose(same, by_name["EG"], rtol=1e-12)
 
 
 def test_the_own_vote_of_adaboost_takes_the_edge_of_its_weak_hypothesis():

@@ -23,13 +23,6 @@ CONTENT = "785836ae1d08729c85bda64cb55199acc9c5806dc056167ee033ed480df4a71c"
 """Hash of the names and contents of all files."""
 
 
-QUICK = (
-    "alignment-sphere", "disguises-128", "doubled-128", "eg-128", "hadamard-128-weights", "kernel-limit",
-    "single-target-128", "vaw-128", "winnow-128",
-)  # fmt: skip
-"""The presets that take less than a quarter of a second each."""
-
-
 def numbers(preset_name: str) -> dict[str, Any]:
     """Digest of a preset without its bounds and backends, which may improve."""
     contents = digest(preset_name, str(FOLDER / f"{preset_name}.toml"))
@@ -61,13 +54,7 @@ def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
     assert documents.sweep_of(reading.read_raw(file)).points
 
 
-@pytest.mark.parametrize(
-    "preset_name",
-    [
-        pytest.param(preset_name, marks=[] if preset_name in QUICK else [pytest.mark.slow])
-        for preset_name in sorted(file.stem for file in NUMBERS.glob("*.json"))
-    ],
-)
+@pytest.mark.parametrize("preset_name", sorted(file.stem for file in NUMBERS.glob("*.json")))
 @pytest.mark.slow
 def test_a_preset_measures_what_it_measured_then(preset_name: str):
     assert differences(read(preset_name, NUMBERS), numbers(preset_name)) == []

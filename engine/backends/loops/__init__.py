@@ -33,10 +33,10 @@ def keep(loop: Any, *sources: Path) -> None:
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """Return the index file in which numba lists the stored versions of a loop, as a tuple.
+    """Return a tuple with the index file in which numba lists the stored versions of a loop.
 
-    The tuple is empty if no version is stored. The public `loop.stats` names only the folder, which contains
-    files of other loops as well.
+    The tuple is empty if numba does not store this loop. The public `loop.stats` names only the folder, which
+    also contains files of other loops.
     """
     index = _cache_index(loop)
     return () if index is None else (Path(index._index_path),)
@@ -45,8 +45,8 @@ def kept_at(loop: Any) -> tuple[Path, ...]:
 def _cache_index(loop: Any) -> IndexDataCacheFile | None:
     """Return the object with which numba manages the stored versions of a loop.
 
-    Return None if no version is stored. The object is private, because numba has no public names for a loop's
-    cache and its index.
+    Return None if numba does not store this loop. The object is private, because numba has no public names
+    for a loop's cache and the index of the cache.
     """
     cache = getattr(loop, "_cache", None)
     return cache._cache_file if isinstance(cache, FunctionCache) else None

@@ -1,4 +1,4 @@
-"""Networks for different numbers of examples k. A compiled loop trains a new network for every k."""
+"""Nets for different numbers k of examples. A compiled loop trains a new net for every k."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = Any
 
 
 class TrainedGroup(BatchedModels):
-    """Group of nets with different numbers k of training examples, trained one after another.
+    """Group of nets with different numbers k of training examples. Each thread trains its nets in turn.
 
     While a net is trained, its weights stay in the processor's cache.
     """
@@ -86,7 +86,7 @@ class NetBatch(NamedTuple):
     """
 
     first: Array
-    """[B, K, h], w_ij for every unit i and instance j, which is the pre-activation divided by c.
+    """[B, K, h], w_ij for every unit i and instance j: the pre-activation divided by c.
 
     In each net, the weights of the first k instances change.
     """
@@ -97,7 +97,7 @@ class NetBatch(NamedTuple):
     seen: Array
     """[B], the number k of training examples of every net."""
     steps: Array
-    """[B, 3], for every net: the factor 2c/k between an error and ∂L/∂ŷ · c, and the rates of w and a."""
+    """[B, 3], for every net: 2c/k, and the rates of w and a. An error ŷ − y times 2c/k is c ∂L/∂ŷ."""
     active: Array
     """[B], whether the training of each net continues."""
     numbers: Array
@@ -108,14 +108,14 @@ class NetBatch(NamedTuple):
 def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
     """Make up to `limit` gradient steps on the mean square loss, for active nets from `begin` to `end` − 1.
 
-    A net makes no further step after a step that began with a loss of at most the tolerance in
-    `nets.numbers`. A step is one pass over the weights w. Instance j has a single entry that is not 0, so it
-    uses only the weights w_j from input j. For each instance, the pass computes the prediction and then
-    changes w_j, which is still in the cache.
+    If the loss before a step is at most the tolerance in `nets.numbers`, this step is the net's last. A step
+    is one pass over the weights w. Instance j has a single entry that is not 0, so predictions for it use
+    only the weights w_j of input j. For each instance, the pass computes the prediction and then changes w_j,
+    which is still in the cache.
 
     Args:
         slopes: scratch space [h].
-        counts: array [B] to which the number of steps of each net is written.
+        counts: array [B] to which the number of steps of each net in this call is written.
     """
     units = nets.last.shape[1]
     length, above, below, tolerance = nets.numbers

@@ -167,10 +167,10 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _learn_in_threads(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all weight vectors on the examples. The weight vectors are divided among threads.
+        """Train all weight vectors on the examples, divided among threads.
 
-        `passes` is the work per weight vector, in units of the work of training on one example. It decides
-        whether several threads save time.
+        `passes` is the work for each weight vector, in units of the work for one training example. This
+        number decides whether several threads save time.
         """
         # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS
@@ -235,7 +235,7 @@ def _slot_numbers(marked: Sequence[bool]) -> NDArray[np.int64]:
 
 
 class CompiledEvaluator:
-    """Evaluator that returns losses and mistakes which `CompiledPass` has already computed while training."""
+    """Evaluator that returns the losses and mistakes that `CompiledPass` has computed during training."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -257,7 +257,7 @@ class CompiledEvaluator:
 
 
 class CompiledLearner:
-    """Learner that trains on examples in their order; one compiled call trains on many of them."""
+    """Learner that trains on the examples in order. One compiled call trains on many examples."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         data = inputs.data

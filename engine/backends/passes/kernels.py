@@ -1,4 +1,4 @@
-"""Loops that numba compiles: they train weight vectors on ±1 examples, and count right predictions.
+"""Loops that train weight vectors on ±1 examples, and count right predictions. Numba compiles them.
 
 A step on an example x multiplies every weight a_i by one of two factors, selected by the sign of x_i. It
 multiplies b_i by the other factor. The loop that makes the step for a weight vector also computes ‖w‖² and
@@ -41,7 +41,7 @@ class Members(NamedTuple):
     sizes: Array
     """[R·B, r], the entries of w* at the indices in `places`."""
     rates: Array
-    """[R·B], 2 s η, by which a residual is multiplied; float64."""
+    """[R·B], 2 s η. The product with a residual ŷ − y = c/2 is s η c; float64."""
     exponential: bool
     """Whether factors are e^(∓s η c). Otherwise, they are 1 ∓ s η c."""
     squared: bool
@@ -100,7 +100,7 @@ SLICE = 4096
 """Number of terms that are summed in the dtype of the weights. Sums of such slices are added in float64."""
 
 BLOCK = 16
-"""Number of examples that one weight vector learns before the next vector learns them.
+"""Number of examples that one weight vector learns before the next vector learns the same examples.
 
 The examples and the vector stay in the processor's cache.
 """
@@ -108,7 +108,7 @@ The examples and the vector stay in the processor's cache.
 LOW = 16
 """Number of adjacent entries that `transform` combines last, after it has moved them apart.
 
-So all its inner loops run over many entries.
+So all inner loops of `transform` run over many entries.
 """
 
 

@@ -447,9 +447,10 @@ def _folded_entries(
 
 
 def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield a form of the legend that has the name of each learner once, before the letters of its curves.
+    """Yield forms of the legend that have the name of each learner once, before the letters of its curves.
 
-    Each theory line also appears once. Nothing is yielded if this form has as many names as curves.
+    The first form also gives the values of the sweep axis, if all learners have the same values. Each theory
+    line also appears once. Nothing is yielded if a form has as many names as curves.
     """
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
@@ -464,7 +465,23 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
         named = [
             [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
         ]
-        yield [*named, *([(f"{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items())]
+        named_lines = [[(f"{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items()]
+        if axis_values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
+            yield [*named, [(axis_values, -1)], *named_lines]
+        yield [*named, *named_lines]
+
+
+def _values_in_order(names_by_learner: Sequence[Sequence[str]]) -> str:
+    """Return the values of a sweep axis such as "in order: d = 32, 64", in the order of the curves.
+
+    The text is empty if the curves of the learners differ in other values, or in several axes.
+    """
+    tails = {tuple(name.removeprefix(_without_values(name)) for name in names) for names in names_by_learner}
+    if len(tails) != 1:
+        return ""
+    keys, _, numbers = zip(*(tail.removeprefix(", ").partition(_EQUALS) for tail in tails.pop()), strict=True)
+    has_single_axis = len({*keys}) == 1 and keys[0] and not any(", " in number for number in numbers)
+    return f"in order: {keys[0]}{_EQUALS}{', '.join(numbers)}" if has_single_axis else ""
 
 
 def _without_values(name: str) -> str:
