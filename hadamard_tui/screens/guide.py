@@ -51,7 +51,7 @@ class Guide:
     """
 
     def __init__(self, tour: Tour, laboratory: Laboratory, has_clock: bool = True) -> None:
-        """With `has_clock`, the banner shows the time since the start, which speakers need."""
+        """Create the guide. If `has_clock`, the banner shows the time since the start, for speakers."""
         self.tour, self._laboratory, self._has_clock = tour, laboratory, has_clock
         self._banner = Banner()
         self._ended: float | None = None
@@ -102,7 +102,10 @@ class Guide:
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Show the stop with its original experiment. It runs at once, unless the stop asks a question."""
+        """Show the stop with its original experiment, and run it.
+
+        If the stop asks a question, the run waits for the user. An automatic tour does not wait.
+        """
         self._is_broken = False
         self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
         editable = self.tour.editable
@@ -162,10 +165,9 @@ class Guide:
         return f"Changed: {cut(words, MOST_CHANGE)}. {about}" if words else about
 
     def _record_score(self, session: Session) -> None:
-        """Once a run of the stop has ended, record which of the user's guesses were right.
+        """After a run of the stop has ended, record which of the user's guesses were right.
 
-        Only the first guesses at a stop count. They do not count if the user has changed the stop's
-        experiment.
+        Only the first guesses at a stop count. Guesses about a changed experiment do not count.
         """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):

@@ -78,10 +78,10 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return the stored charts like the base class, or None if they would answer a question.
+        """Return the stored charts as the base class does, or None if they would answer a question.
 
-        The charts would answer a question while the user guesses. If a tour asks a question before a run,
-        the charts would answer it until the run begins.
+        They would answer a guess in progress. If a tour asks a question, they would answer it until the run
+        begins.
         """
         would_answer = self.guesses is not None or (self.hides_result and session is None)
         return None if would_answer else super().stored_beside(session)
@@ -236,7 +236,10 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def action_remedy(self) -> None:
-        """Confirm the guess and go to the next learner. After the last learner, run the set-up."""
+        """Confirm the guess, and go to the next learner without one. After the last guess, run.
+
+        Without a guess in progress, make the change that the open panel proposes, and run.
+        """
         if self.guesses is None:
             super().action_remedy()
             return

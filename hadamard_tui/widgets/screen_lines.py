@@ -137,7 +137,7 @@ FooterEntry = tuple[str, str, str]
 
 
 class Keys(Widget):
-    """Footer that lists keys on one line, without entries that do not fit completely.
+    """Footer that lists keys on one line. It leaves out entries that do not fit completely.
 
     A click on an entry has the effect of its key.
     """
@@ -190,7 +190,7 @@ class Keys(Widget):
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
     """Return the entries that fit into `width` cells, in the order of the footer.
 
-    If not all entries fit, those that come first in `ranked` are kept.
+    If not all entries fit, entries that come first in `ranked` take precedence.
     """
     fitting_ids: set[str] = set()
     for id in ranked:
