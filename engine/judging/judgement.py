@@ -144,7 +144,8 @@ class LearnerJudgement:
     def agrees(self) -> bool:
         """Whether the measurements agree with the verdict that follows from the structure.
 
-        Measurements that rounding errors may explain agree with every verdict.
+        Measurements that rounding errors may explain agree with every verdict. So do measurements of a
+        learner that fits all rows.
         """
         if self.fits:
             return True

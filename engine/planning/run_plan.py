@@ -43,8 +43,8 @@ ForLine = tuple[str, str]
 class PlannedLine:
     """Theory line (curve that theory predicts) of a run, and whether its theorem applies.
 
-    `on_problem` says whether it applies to the problem. `on_learners` says whether it applies to each
-    learner, by name.
+    `on_problem` says whether the theorem applies to the problem. `on_learners` says whether it applies to
+    each learner, by the learner's name.
     """
 
     line: Line
