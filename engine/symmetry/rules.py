@@ -59,7 +59,7 @@ perturbation of this size.
 """
 
 LARGEST_FACTOR = 2.0
-"""Scalings multiply inputs by factors between 1/2 and 2."""
+"""Largest factor by which a scaling multiplies an input. The smallest factor is its inverse."""
 
 
 class Symmetry(NamedTuple):

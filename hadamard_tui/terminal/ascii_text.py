@@ -117,8 +117,9 @@ def ascii_rest(line: str, start: int) -> str:
 def _ascii_forms(text: str) -> tuple[str, ...]:
     """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
-    A long ASCII form needs more cells than the characters that it replaces. As many spaces are removed from
-    the next run of spaces that is long enough. Without such a run, the short form of each character is used.
+    A long ASCII form needs more cells than the characters that it replaces. For each additional cell, a space
+    is removed from the next run of spaces that is long enough. Without such a run, the short form of each
+    character is used.
     """
     if text.isascii():
         return tuple(text)

@@ -154,9 +154,10 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Frame as text, blank in the plot area, whose first cell is in column `left` and row `top`.
+    """Frame as text, with blanks in the plot area.
 
-    `title` is the range of cells that the title takes in the first line.
+    The first cell of the plot area is in column `left` and row `top`. `title` is the range of cells that the
+    title takes in the first line.
     """
 
     lines: tuple[str, ...]

@@ -505,7 +505,7 @@ def _forms_with_names(
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier entry has the name of this theory line. If so, its line sample is enough."""
+    """Return whether an earlier entry names this theory line, so that the line sample is enough here."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 

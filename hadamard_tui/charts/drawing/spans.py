@@ -187,7 +187,7 @@ def _joined_runs(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tup
 
 
 class Hidden(NamedTuple):
-    """Numbers of points that axes of this kind, linear or logarithmic, cannot show with any limits.
+    """Numbers of points that linear or logarithmic axes cannot show, whatever their limits.
 
     NaN does not count as a point. Points of theory lines and regions are not counted.
     """

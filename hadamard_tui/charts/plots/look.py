@@ -412,7 +412,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def nearest(self, x: float) -> float:
         """Return the x nearest to `x` at which the picture has values.
 
-        On a log axis, logarithms are compared.
+        On a log axis, it is the x with the nearest logarithm.
         """
         places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 LOWEST = 10.0
-"""A log axis contains the borders of error bands down to the value of their curve, divided by this."""
+"""Divisor of a curve's value. A log axis contains borders of the curve's error band above the quotient."""
 
 SHARE = 0.8
 """Width of all bars at one x, as a fraction of the distance between neighbouring x values."""
