@@ -232,7 +232,7 @@ def line_names(
 
     The position is as near as possible to the right end of the line. The position must be free, and nearer to
     the line than to other lines. Lines that coincide with the line do not count. If two lines are at most a
-    row apart, the name of the upper line is above both, and the name of the lower line is below both.
+    row apart, the upper line has its name above both, and the lower line below both.
 
     Args:
         groups: indices of series that coincide.

@@ -156,8 +156,8 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray
     """Return indices of points that suffice to draw a curve for x from `low` to `high`.
 
     The drawn part of the curve includes the last point before `low` and the first point after `high`. If this
-    part has at least SHORT points, every full block of adjacent points is reduced to the lowest and the
-    highest point of the block.
+    part has at least SHORT points, every full block of adjacent points is reduced to its lowest and its
+    highest point.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.
