@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change with which the result of a stop no longer holds, and the finding of a run with this change.
+    """Change that breaks the result of a stop, and the finding of a run with this change.
 
     Args:
         set: changes of fields, such as `problem.matrix.d=256`.

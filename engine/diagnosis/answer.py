@@ -190,8 +190,8 @@ def _factor_with_interval(interval: ConfidenceInterval) -> str:
 def _saved_examples_in_words(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     """Return a sentence that says how many examples the better learner of a pair saves.
 
-    The sentence compares the numbers of examples that both learners need for the same loss: the loss of
-    `winner` at the training size at which the pair is judged.
+    The sentence compares the numbers of examples that both learners need for the same loss. This loss is that
+    of `winner` at the training size at which the pair is judged.
 
     Args:
         place: index of this training size in `diagnosis.plan.sizes`.

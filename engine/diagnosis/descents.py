@@ -144,7 +144,7 @@ GD = Rule(
     },
     lambda batch: 1 / np.maximum(1.0, _largest_curvature(batch)),
 )
-"""Linear neurons, trained from 0 by gradient descent. The rate is 1/max(1, λ₁), λ₁ = `_largest_curvature`."""
+"""Linear neurons, trained from 0 by gradient descent at the rate 1/max(1, λ₁), λ₁ by `_largest_curvature`."""
 
 EGU = Rule(
     lambda batch, rates: _zero_parameters(batch, rates, "exponents"),
@@ -230,7 +230,7 @@ At the start, W ~ N(0, 2/d), a ~ N(0, 1), and t = b = 0.
 SPINDLY_NET = Rule(
     lambda batch, rates: _net_start(batch, rates, is_spindly=True), _net_scores, _net_gradients, _net_rate
 )
-"""The same net with W = U ∘ V, trained by gradient descent on U and V.
+"""Net like `DENSE_NET`, but with W = U ∘ V, trained by gradient descent on U and V.
 
-It starts at the same W, with |U| = |V|.
+It starts at the same W as `DENSE_NET`, with |U| = |V|.
 """

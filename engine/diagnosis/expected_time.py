@@ -35,7 +35,7 @@ class FitCost(NamedTuple):
     """Time per entry and feature, m(m + t)d."""
 
     is_per_class: bool = False
-    """Whether each class needs a model if there are more than two classes."""
+    """Whether a separate model is fitted to each class, if there are more than two classes."""
 
 
 LOGISTIC = FitCost(0.5, cell=5e-5, is_per_class=True)

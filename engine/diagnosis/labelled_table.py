@@ -40,7 +40,7 @@ class LabelledTable:
     """Names of the classes; empty if labels are numbers."""
 
     notes: tuple[str, ...] = ()
-    """How the columns of the file became features, one sentence per column or file."""
+    """Sentences about how the columns of the file became features, one per column or file."""
 
     encode: Callable[[Indices, Indices], tuple[Floats, Floats]] | None = None
     """Function from the indices of training and test rows to their features. None if `features` has them.

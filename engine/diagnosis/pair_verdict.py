@@ -70,8 +70,8 @@ class PairVerdict(NamedTuple):
     """Verdict on a pair of learners, and the intervals that decide it.
 
     A is the learner that depends on the feature axes, and B is its rotation-invariant partner. Each of the
-    four intervals is for the logarithm of a ratio of two losses, which the docstring of its field states. If
-    an interval is above 0, the loss in the numerator is larger.
+    four intervals is for the logarithm of a ratio of two losses. The docstring of its field states the ratio.
+    If an interval is above 0, the loss in the numerator is larger.
     """
 
     word: Word

@@ -39,7 +39,7 @@ STEP_SPLITS = 4
 """Number of splits on which gradient-trained learners train side by side."""
 
 MOST_BINS, MOST_LEAVES, BYTES_OF_BIN = 256, 32, 24
-"""Limits of boosted trees in scikit-learn: bins per feature, and leaves of a tree; and bytes per bin.
+"""Boosted trees in scikit-learn: most bins per feature, most leaves of a tree, and bytes per bin.
 
 The number of leaves includes the leaf that is being split.
 """

@@ -495,7 +495,7 @@ def _kernel_batches(
 def _signals_and_slopes(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return the inputs of each layer, and the derivatives of one output by the signals of its units."""
+    """Return the inputs of each layer, and derivatives of one output with respect to the layer's signals."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)

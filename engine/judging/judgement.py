@@ -58,8 +58,10 @@ class LearnerJudgement:
     """Reasons why bounds apply to the learner, without repetitions."""
 
     fits: bool = False
-    """Whether the learner fits all rows at every record, so that its predictions equal those of every learner
-    that fits."""
+    """Whether the learner fits all rows at every record.
+
+    Its predictions then equal those of any other learner that fits the rows.
+    """
 
     diverges: bool = False
     """Whether a replica of the learner diverges, so that rounding errors are not bounded."""
@@ -142,7 +144,8 @@ class LearnerJudgement:
     def agrees(self) -> bool:
         """Whether the measurements agree with the verdict that follows from the structure.
 
-        Measurements that rounding errors may explain agree with every verdict.
+        Measurements that rounding errors may explain agree with every verdict. So do measurements of a
+        learner that fits all rows.
         """
         if self.fits:
             return True

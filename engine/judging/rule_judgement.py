@@ -87,7 +87,7 @@ class LossBesideBound(NamedTuple):
     """Best rate; None for a rule without a rate."""
 
     bound: float
-    """Least mean loss of a rotation-invariant learner. Source: WKA21 Thms 2, 6."""
+    """Lower bound on the mean loss of rotation-invariant learners. Source: WKA21 Thms 2, 6."""
 
     def __str__(self) -> str:
         rate = "" if self.rate is None else f" at rate {self.rate:g}"
@@ -175,7 +175,7 @@ class RuleJudgement:
         """Verdicts on invariance that follow from the rule's structure: for a linear neuron, then for a net.
 
         If both verdicts name the same group, they share one text. If a verdict is undecided, the last text
-        says what that means for runs.
+        states the consequence for runs.
         """
         if len({verdict.group for verdict in self.declared}) == 1:
             sentences = [f"By its declared structure, the rule is {self.declared[0].sentence}"]
@@ -235,8 +235,9 @@ def judge_rule(
 
     Symmetries are measured at the rule's own rate. Losses are measured on a linear neuron that starts at 0.
     It is trained on the first k examples for at most STEPS steps, with a rate that falls to 0 like a cosine.
-    The rate at the start is one of RATES: the one with the least loss among those that fit the examples. If
-    no rate fits the examples, it is the one with the least loss of all.
+
+    All RATES are tried as first rate. Among the rates at which the neuron fits the examples, the rate with
+    the least loss counts. If the neuron fits them at no rate, the rate with the least loss of all counts.
 
     Raises: BadInput for a rule that cannot train a linear neuron, or that changes no weights.
     """

@@ -195,8 +195,8 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Weight decay: before a step with rate η, η λ w is subtracted from the weights w.
 
-    With p = "1", η λ sign(w) is subtracted. The decay is decoupled: it is not part of the gradient, so a rule
-    that divides by the size of the gradient does not rescale it. Source: Loshchilov, Hutter 2019;
+    With p = "1", η λ sign(w) is subtracted. The decay is decoupled: it is not part of the gradient. A rule
+    that divides by the size of the gradient therefore does not rescale it. Source: Loshchilov, Hutter 2019;
     theory/symmetry#habits.
     """
 

@@ -43,8 +43,8 @@ ForLine = tuple[str, str]
 class PlannedLine:
     """Theory line (curve that theory predicts) of a run, and whether its theorem applies.
 
-    `on_problem` says whether it applies to the problem. `on_learners` says whether it applies to each
-    learner, by name.
+    `on_problem` says whether the theorem applies to the problem. `on_learners` says whether it applies to
+    each learner, by the learner's name.
     """
 
     line: Line
@@ -109,7 +109,10 @@ def _planned_lines(
 
 
 class SideRuns(NamedTuple):
-    """Additional runs (side runs) from whose results theory lines are computed. Each trains one learner."""
+    """Additional runs (side runs). Theory lines are computed from their results.
+
+    Each side run trains one learner.
+    """
 
     experiments: tuple[Experiment, ...]
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
@@ -124,7 +127,7 @@ class SideRuns(NamedTuple):
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the additional runs (side runs) whose results are needed to compute theory lines.
+    """Return the additional runs (side runs) that theory lines need.
 
     Args:
         lines: theory lines that the run may need.
@@ -341,7 +344,7 @@ class RunPlan:
     experiment: Experiment
     learners: tuple[LearnerPlan, ...]
     lines: tuple[PlannedLine, ...]
-    """Theory lines that are about recorded measures, and those that pictures show as contours."""
+    """Theory lines about recorded measures, and theory lines that pictures show as contours."""
 
     side_learners: tuple[LearnerPlan, ...]
     """Learners of side runs, each in a separate experiment."""

@@ -34,7 +34,7 @@ PERTURBATION = 4 * np.finfo(np.float64).eps
 """Size of perturbations, relative to the root mean square of the entries of an instance."""
 
 MAGNIFIED = 100
-"""Largest ratio of a change of predictions to the change under a perturbation that rounding may explain.
+"""Ratio of changes under transformations and under perturbations, up to which rounding may be the cause.
 
 A run rounds at every step, but instances are perturbed only once. In 76 random runs of K-FAC, SOAP, Shampoo
 and Muon, the change under rotations was 0.2 to 6 times the change under a perturbation.

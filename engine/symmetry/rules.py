@@ -59,7 +59,7 @@ perturbation of this size.
 """
 
 LARGEST_FACTOR = 2.0
-"""Scalings multiply inputs by factors between 1/2 and 2."""
+"""Largest factor by which a scaling multiplies an input. The smallest factor is its inverse."""
 
 
 class Symmetry(NamedTuple):
@@ -84,8 +84,8 @@ class Symmetry(NamedTuple):
     def word(self) -> str:
         """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may have caused the change.
 
-        If the rule computes in less precision than float64, a change that rounding may have caused counts as
-        `invariant`, because all such rules show changes by rounding.
+        All rules that compute in less precision than float64 show changes by rounding. For them, a change
+        that rounding may have caused counts as `invariant`.
         """
         if self.change < UNCHANGED:
             return "invariant"

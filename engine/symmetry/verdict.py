@@ -1,7 +1,7 @@
 """Verdicts that follow from the structure of a learner.
 
-The verdicts name the group under which its predictions are invariant, and say whether its predictions are
-affine in the labels.
+They name the group of transformations that change no predictions of the learner. They also say whether its
+predictions are affine in the labels.
 """
 
 from __future__ import annotations

@@ -123,7 +123,8 @@ def document(choices: TableChoices, rows: Table | EncodedTable) -> Raw:
     """Return an experiment in which several learners train on a table and are tested on held-out rows.
 
     The features are standardised, so their covariance matrix Σ has the trace d. The learning rate of GD is
-    derived from an upper bound on the curvature: 2 tr Σ for square loss, tr Σ / 4 for logistic loss.
+    derived from an upper bound on the curvature. The bound is 2 tr Σ for square loss, and tr Σ / 4 for
+    logistic loss.
 
     Raises: BadInput if the labels are not of the chosen kind.
     """

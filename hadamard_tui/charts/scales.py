@@ -91,7 +91,10 @@ def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
 
 
 def tick_label(value: float) -> str:
-    """Return the label of a tick: whole numbers below 10⁷ with all digits, others with four digits."""
+    """Return the label of a tick.
+
+    Whole numbers below 10⁷ have all their digits, and all other numbers have four significant digits.
+    """
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")
@@ -109,8 +112,7 @@ def ticks(
 
     Args:
         is_whole: whether ticks must be at whole numbers.
-        least: minimum number of ticks at powers of ten; at least 2. On a long log axis, it may take a larger
-            `most_ticks` to have so many.
+        least: minimum number of ticks at powers of ten; at least 2. A long log axis may have fewer ticks.
     """
     if most_ticks < 1:
         return ()

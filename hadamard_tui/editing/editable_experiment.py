@@ -506,7 +506,7 @@ def _fitting_numbers(
 ) -> Iterator[float]:
     """Yield numbers near `value`, the nearest first, with which the experiment can run.
 
-    An experiment can run with a number if no error follows when the number is set at `place`.
+    The set-up must be valid with the number at `place`.
     """
     for candidate in islice(_numbers_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()

@@ -127,7 +127,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._is_at_rest = False
         """Whether no more frames are drawn until the next message."""
         self._has_painted = False
-        """Whether the first paint is done. Stored pictures are read after it, in order not to delay it."""
+        """Whether the first paint is done. Stored pictures are read later, because they would delay it."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -316,8 +316,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        The action "leave" is available if there is something to leave: a focused widget, an open drawer, a
-        guess in progress, a chart that fills the screen, or a path.
+        The action "leave" needs something to leave: a focused widget, an open drawer, a guess, a chart that
+        fills the screen, or a path.
         """
         return self._leaves_part_of_screen or self.leave_path is not None if action == "leave" else True
 
@@ -589,7 +589,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
 
 def _next_steps(preset: str | None, experiment: Experiment) -> list[str]:
-    """Return sentences on what to do after a run of an experiment that was made from a preset."""
+    """Return sentences on the next steps after a run. `preset` is the preset of the experiment."""
     from hadamard_tui.tours import onward
 
     steps: list[str] = []

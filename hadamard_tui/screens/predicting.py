@@ -44,7 +44,7 @@ class Predicting(ViewControl):
         """Names of the learners that the question of a stop is about; empty for all learners."""
 
         self._set_aside: Session | None = None
-        """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
+        """Ended run that was on the screen before the guessing. If the user cancels, it is shown again."""
 
     def action_predict(self) -> None:
         if self.guesses is not None:

@@ -211,7 +211,10 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def _store_and_entry(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
-        """Return the store, and the run's entry in it. Both are None if the run was never stored."""
+        """Return the store, and the run's entry in it.
+
+        Both are None if the run was never stored. The entry is None if the run is no longer in the store.
+        """
         from hadamard_tui.state import run_store
 
         name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
@@ -272,9 +275,9 @@ class RunComparison(RunControl):
     async def _restore_setup(self, change: Callable[[], Awaitable[None]]) -> None:
         """Undo or redo a change of the set-up by `change`, and show curves of the restored set-up.
 
-        If the run on the screen was of the set-up before, a finished run of the restored set-up replaces it.
-        If there is no such run, stored curves of the restored preset replace it. If there are none either,
-        the run stays, and the progress display says that the set-up has changed.
+        If the run on the screen belongs to the set-up before this step, a finished run of the restored set-up
+        replaces it. If there is no such run, stored curves of the restored preset replace it. If there are
+        none either, the run stays, and the progress display says that the set-up has changed.
         """
         from hadamard_tui.running.stored import stored_of
 

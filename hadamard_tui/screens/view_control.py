@@ -1,4 +1,4 @@
-"""Control of what the screen shows: playhead, axis scales, zoom, smoothing, bands and panels."""
+"""Control of the view: playhead, axis scales, zoom, smoothing, bands and panels."""
 
 from __future__ import annotations
 

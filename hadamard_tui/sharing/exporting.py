@@ -238,7 +238,7 @@ KINDS: dict[str, FileKind] = {
 }
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Suffixes of the formats in which this program draws the characters, for which fonts may be missing."""
+"""Suffixes of the formats for which this program chooses the fonts. These fonts may lack characters."""
 
 LONGEST_NAME = 200
 """Maximum length of a download's name in bytes.

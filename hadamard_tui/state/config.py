@@ -1,7 +1,7 @@
 """Configuration file: TOML in the system's configuration folder. The program never writes it.
 
-Functions import the keys of actions late: keys depend on panels, panels depend on the user's own parts, and
-the configuration file names the files of these parts.
+To avoid an import cycle, functions import the keys of actions late. Keys depend on panels, panels depend on
+the user's own parts, and the configuration file names the files of these parts.
 """
 
 from __future__ import annotations

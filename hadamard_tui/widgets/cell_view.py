@@ -67,7 +67,7 @@ class CellView(Widget):
         raise NotImplementedError
 
     def _redraw_changes(self) -> None:
-        """Compose the widget's cells again, and draw the cells that differ from those on the screen."""
+        """Compose the widget's cells again, and draw the cells that have changed."""
         if self._stale or not self._is_in_sight():
             self._discard_cells()
         elif changed := self._changed_regions():

@@ -64,7 +64,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
 def number_text(value: float, places: int | None, rounding: float) -> str:
     """Return a number as text with `places` decimals, or as a power of ten if `places` is None.
 
-    A number whose absolute value is at most `rounding` becomes 0, without a sign. Infinity becomes "never".
+    A number from −`rounding` to `rounding` becomes 0, without a sign. Infinity becomes "never".
     """
     if not math.isfinite(value):
         return "never" if value > 0 else "–"

@@ -156,7 +156,7 @@ class Keys(Widget):
     """Whether a run is in progress."""
 
     labels: reactive[dict[str, str]] = reactive[dict[str, str]](dict)
-    """Labels that replace those of the entries, by action id. An empty label leaves its entry out."""
+    """Labels to show in place of the actions' own labels, by action id. An empty label removes the entry."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)

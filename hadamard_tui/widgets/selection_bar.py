@@ -468,7 +468,10 @@ def _kind_of_part(part: Any) -> str:
 
 
 def _matrix_with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix and its d as text. A sweep over d has the text of its first and last d."""
+    """Return the kind of a matrix and its d as text.
+
+    For a sweep over d, the text has the first and the last d.
+    """
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.runs import ListedRun, Runs
 
 PINNED, ON_SCREEN = "●", "▸"
-"""Signs of a pinned run, whose curves are also drawn, and of the run on the screen."""
+"""Sign of a pinned run (its curves are drawn, too), and sign of the run on the screen."""
 
 AFTER_THE_RUN = "The story follows after the run, because it answers the question."
 

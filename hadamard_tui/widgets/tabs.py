@@ -26,7 +26,7 @@ BETWEEN_TIGHT = "│"
 
 
 CHOSEN = "▸"
-"""Mark before the title of the picture on the screen, which shows the choice without colours, too."""
+"""Mark before the title of the picture on the screen. It shows the choice even without colours."""
 
 
 class PictureRow(Widget):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 LOWEST = 10.0
-"""A log axis contains the borders of error bands down to the value of their curve, divided by this."""
+"""Divisor of a curve's value. A log axis contains borders of the curve's error band above the quotient."""
 
 SHARE = 0.8
 """Width of all bars at one x, as a fraction of the distance between neighbouring x values."""
@@ -91,8 +91,8 @@ def _bar_series(
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     """Return axes for the shown part of the series, and a remark on the y-axis, or "".
 
-    The remark says why the y-axis is linear although the user chose a logarithmic axis. If x grows during the
-    run, as the number of examples does, the limits of a linear y-axis change only in steps. For a loss or
+    If the user chose a logarithmic y-axis but the axis is linear, the remark is the reason. If x grows during
+    the run, such as the number of examples, the limits of a linear y-axis change only in steps. For a loss or
     another risk, the linear y-axis has the limits of `risk_limits`.
     """
     view, options = look.view, look.resolved
