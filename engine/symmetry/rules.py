@@ -345,7 +345,6 @@ def _class_of_made(make_optimizer: MakeOptimizer) -> type[Optimizer]:
 
 
 def _create_optimizer(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
-    """Create the optimizer of a model's parameters by calling `make_optimizer`, a function or a class."""
     if isinstance(make_optimizer, type):
         return optimizers.make_optimizer(make_optimizer, model.parameters(), model)
     parameters = inspect.signature(make_optimizer).parameters

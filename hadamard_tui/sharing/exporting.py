@@ -57,7 +57,7 @@ EMPTY: tuple[Any, ...] = (None, "", {})
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results of all sweep points, with the heat map on the screen. They determine an experiment's pictures.
+    """Results from which the pictures of an experiment are drawn, and the heat map on the screen.
 
     Args:
         heat: heat map on the screen; None if the screen shows no heat map.
