@@ -191,7 +191,7 @@ def _pending_texts(session: Session | None, editable: EditableExperiment, run: s
 
 
 def _clock_texts(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
+    """Return the playhead's x as a long and a short text, and a text on the shown part of the run.
 
     All texts are empty if the length of the run is unknown. They are also empty if the run has ended and the
     x-axis of the shown picture is a sweep axis.
@@ -282,8 +282,8 @@ class PartWord(Choice):
     ) -> None:
         """Show the chosen value.
 
-        When the list is opened, it offers all kinds of parts in `family`, after the pairs of displayed words
-        and value in `more`.
+        The opened list offers first the pairs in `more` of displayed words and value. Then it offers all
+        kinds of parts in `family`.
         """
         self.words, self.place, self.family, self.more = words, place, family, more
         with self.prevent(Choice.Changed):
@@ -468,7 +468,10 @@ def _kind_of_part(part: Any) -> str:
 
 
 def _matrix_with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix and its d, as text; for a sweep over d, the first and the last d."""
+    """Return the kind of a matrix and its d as text.
+
+    For a sweep over d, the text has the first and the last d.
+    """
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):
