@@ -226,7 +226,7 @@ class HadamardApp(FailingApp):
     ) -> bool:
         """Run the action of a key, unless the widget of the key is gone or another page covers it.
 
-        So if the first of several fast keys opens a page, the later keys do nothing.
+        If several keys come fast and the first opens a page, the later keys do nothing.
         """
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
@@ -282,9 +282,9 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _presets_browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the list of presets, and search for the letter that the user typed.
+        """Open the list of presets, and filter it by the letter that the user typed.
 
-        If fast typing has already opened the list, add the letter to its search.
+        If fast typing has already opened the list, add the letter to its filter.
         """
         from hadamard_tui.screens.browser import Browser
 
@@ -359,7 +359,11 @@ class HadamardApp(FailingApp):
         self.laboratory.refresh_bindings()
 
     async def _leave_path(self) -> None:
-        """Leave the path that the user has chosen in the app, if there is one. Talks are not left."""
+        """Leave the guided path that the user chose in the app. Do nothing if there is none.
+
+        A path or talk from the command line goes on. If the user chooses a left path again, it starts at the
+        stop at which it was left.
+        """
         if self._guide is None or self._path is None:
             return
         await self._guide.leave()
@@ -446,9 +450,10 @@ class HadamardApp(FailingApp):
             await self._guide.present()
 
     async def action_break_stop(self) -> None:
-        """Run the experiment with a change that breaks its result, so that the user sees what happens then.
+        """Run the experiment with a change that breaks its result.
 
-        In a tour, the current stop names the change. Otherwise, a built-in talk may name one for the preset.
+        In a tour, the current stop names the change. Otherwise, the change comes from a built-in talk about
+        the preset. If no talk has one, notify the user.
         """
         if self._guide is not None:
             await self._guide.break_stop()
@@ -494,7 +499,10 @@ class HadamardApp(FailingApp):
         self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
-        """Save a picture of the screen as an SVG file in the working folder, without notifications."""
+        """Save the screen as an SVG file. The picture shows no notifications.
+
+        By default, the file is in the working folder. In a browser, the browser downloads the file.
+        """
         toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
         for rack in toasts:
             rack.display = False
@@ -529,7 +537,7 @@ class HadamardApp(FailingApp):
     def action_copy_command(self) -> None:
         """Copy the command line that reproduces this screen.
 
-        Also write it to a file, because some terminals cannot copy.
+        In a terminal, also write it to a file, because some terminals cannot copy.
         """
         from hadamard_tui.sharing.command_line import command_line, keep
 
@@ -629,13 +637,19 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Save the collected experiment and view. Return an error message, or an empty text after success."""
+        """Save the collected experiment and view. Return an error message, or an empty text.
+
+        In a browser and in a tour, nothing is saved.
+        """
         if self.memory is None or served() or self._guide is not None:
             return ""  # viewers in a browser leave no state, and tours are not resumed
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
-        """Return whether an unhandled error ends the app. If so, collect the state for the next start."""
+        """Return whether an unhandled error ends the app. If so, collect the state for the next start.
+
+        An error while the app is already ending is ignored.
+        """
         if self._is_ending:
             return False
         if self.failure is None:
@@ -650,8 +664,8 @@ class HadamardApp(FailingApp):
     def end(self, code: int) -> None:
         """Ask the app to end with an exit code. A signal handler may call this at any time.
 
-        If the main loop of the app has already closed, do nothing. The process then only writes its state
-        before it ends.
+        If the main loop of the app has not started, end the process at once. If the loop has closed, do
+        nothing: the process then saves its state and ends by itself.
         """
         if self._loop_of_app is None:
             self.end_at_once(code)

@@ -56,7 +56,7 @@ would then pile up before any of it is freed.
 
 
 app = new_group(CommandGroup)
-"""The options without a command."""
+"""Group of all commands. Its options, without a command, are those of the app."""
 
 all_commands = new_group()
 for subject in (

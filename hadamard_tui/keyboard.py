@@ -143,6 +143,9 @@ FOOTER = (
 )  # fmt: skip
 """Ids of the actions in the footer, from left to right."""
 
+REPLAY = "Replay"
+"""Label of the key that pauses a run, after the run has finished."""
+
 LEAVE_PATH = "Leave path"
 """Label of the action "leave" where it leaves the path, and not a field or a page."""
 
@@ -488,8 +491,8 @@ def key(id: str) -> str:
 def panel_key(panel: str) -> str:
     """Return the key that opens a panel.
 
-    Only the first DIGITS panels have a separate key. For other panels, return the key that changes from a
-    panel to the next one.
+    Only the first DIGITS panels have keys of their own. For any other panel, return the key that opens the
+    next panel.
     """
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")
@@ -503,7 +506,7 @@ def action_of(key: str) -> Action | None:
 def _actions_by_key() -> Mapping[str, Action]:
     """Return the actions by key; the first action that has a key takes precedence.
 
-    A number field asks for the actions of a hundred keys at each key press.
+    The result is cached, because a number field looks up a hundred keys at each key press.
     """
     keys = {action: _others.get(action.id, action.keys).split(",") for action in reversed(ACTIONS)}
     return {key: action for action, of_action in keys.items() for key in of_action}

@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change with which the result of a stop no longer holds, and the finding of a run with this change.
+    """Change that breaks the result of a stop, and the finding of a run with this change.
 
     Args:
         set: changes of fields, such as `problem.matrix.d=256`.
@@ -55,7 +55,8 @@ class Stop(NamedTuple):
         line: the speaker's words, or the reason for the result; empty to show the preset's story.
         changes: changes of the preset, such as `problem.matrix.d=256`.
         predict: question to answer before the run; empty if there is no question.
-        guess: learners whose example counts the question asks for; empty if it asks for something else.
+        guess: learners for which the user guesses after how many examples the loss stays below a tenth; empty
+            if the question is about something else.
     """
 
     preset: str
@@ -71,15 +72,16 @@ MOST_CHANGE = 120
 """Maximum number of characters of a change in words."""
 
 
-MINOR = ("replicas", "records")
-"""Fields whose changes are left out of a change in words. They change the precision and not the result."""
+MINOR = ("replicas", "records", "where")
+"""Fields whose changes are left out of a change in words: they change precision or range, not the result."""
 
 
 def change_in_words(preset: str, change: Break, changes: Sequence[str] = ()) -> str:
-    """Return a text such as "update of GD becomes p-norm", for a change of a preset with `changes`.
+    """Return the change of a preset with `changes` as text, such as "update of GD becomes p-norm".
 
-    Removed values and changes of sweep axes are left out, unless there is no other change. A change of
-    pictures alone is stated as in a command line. Learners keep their former names.
+    If there are other changes, the text leaves out removed values, changes of sweep axes, and MINOR fields.
+    If only pictures change, the text is the change as written on a command line. Learners keep their former
+    names.
     """
     return _settings_in_words(preset, tuple(changes), change.set)
 
@@ -124,7 +126,7 @@ class Tour:
     """
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """Begin at the first stop. With `alone`, the tour moves on automatically, in a loop."""
+        """Start at the first stop. If `alone`, the tour moves on automatically, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
@@ -182,12 +184,12 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         line: the speaker's words, or the reason for the result; empty to show the preset's story.
         panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
-        guess: names of the learners that the question is about, if it asks after how many examples the loss
-            of each stays below a tenth.
+        predict: question about the run, to answer before it starts. For an empty question, see `Talk.asks`.
+        guess: learners for which the user guesses after how many examples the loss stays below a tenth; empty
+            if the question is about something else.
         learns: text that names further learners, which are not in the preset but also learn its target.
-        break_: change that breaks the result of the stop. If it is missing and `set` is empty, the stop
-            takes the change that a built-in talk lists for the preset.
+        break_: change that breaks the result of the stop. If it is missing and `set` is empty, the stop takes
+            the change that a built-in talk lists for the preset.
     """
 
     preset: str
@@ -329,10 +331,10 @@ def _parsed_talk(talk_name: str, raw: dict[str, Any]) -> Talk:
 def _stop_of_tour(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
     """Convert a stop of a talk file to a stop of a tour.
 
-    If the stop does not change its preset, a built-in talk with this preset supplies a missing break, and
-    also a missing question if `asks`.
+    If the stop does not change its preset, built-in talks with this preset supply a missing break. If `asks`,
+    they also supply a missing question.
 
-    Raises: BadInput for an invalid preset, panel or break.
+    Raises: BadInput for an invalid preset, learner, panel or break.
     """
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)
@@ -361,7 +363,7 @@ def _stop_of_tour(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return sentences on next steps, to follow a preset's story; none if no talk or path has the preset.
+    """Return sentences on next steps, shown after a preset's story; none if no tour has the preset.
 
     `break_key` is the app's key that breaks the result of the preset. If it is empty, a sentence gives a
     command line instead.

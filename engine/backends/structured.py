@@ -82,7 +82,7 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     if learner.solver is not None:
         return "this backend replaces the instances by a multiple of the identity, but a solver needs them"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "the instances become a multiple of the identity here, but the learner's features need them"
+        return "this backend replaces the instances, but the learner computes features from them"
     if not matrix.structure().is_orthogonal:
         return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:

@@ -214,7 +214,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
             sign, other = "in", f"[{written(low)}, {written(high)}]{allowed}"
-        error = f" (standard error {number(stderr, 2)})" if subject and stderr is not None else ""
+        error = f" ({_stderr_in_words(stderr)})" if subject and stderr is not None else ""
         detail = f"{subject}{written(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
@@ -280,6 +280,11 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])
         subject = f"at {where(view, curve.x[worst])} the {self.kind} to {name} is "
         return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), subject)
+
+
+def _stderr_in_words(stderr: float) -> str:
+    """Return a standard error over replicas as text. It is 0 if all replicas have the same number."""
+    return f"standard error {number(stderr, 2)}" if stderr else "the same in every replica"
 
 
 def digits(value: float, tolerance: float) -> int:

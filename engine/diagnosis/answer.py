@@ -17,7 +17,7 @@ from engine.diagnosis.plan import SPLITS
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
-"""Least share of the total importance with which a feature is named in an answer."""
+"""Share of the total importance from which an answer names a feature."""
 
 LONGEST_FEATURE = 30
 
@@ -53,9 +53,14 @@ def answers(diagnosis: Diagnosis) -> list[str]:
 
 
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
-    """Return after how many examples a learner's mean loss first falls to `target`; else infinity.
+    """Return the number of examples after which a learner's mean loss is first at most `target`.
 
-    Between two numbers m of examples, log m is interpolated linearly in the logarithm of the loss.
+    Between two training sizes, log m is interpolated linearly in the logarithm of the loss, for m examples.
+    If no mean loss is at most `target`, the result is infinity.
+
+    Args:
+        sizes: training sizes, increasing.
+        losses: mean loss of the learner at each training size.
     """
     for place, loss in enumerate(losses):
         if loss > target:
@@ -72,8 +77,8 @@ def span_bound(features: Floats) -> Floats:
     """Return a lower bound on the loss of linear learners: Σ_{i>k} s_i²/Σ s_i², for k = 0 … d.
 
     Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that each of the d columns
-    is the label in turn, and that weights stay in the span of the k rows seen. The learner's loss, averaged
-    over rows and labels, is then at least this bound, in units of the variance. Source: WV05.
+    is the label in turn, and that weights stay in the span of the k rows seen. The learner's loss in units of
+    the label's variance, averaged over rows and labels, is then at least this bound. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)
@@ -185,8 +190,11 @@ def _factor_with_interval(interval: ConfidenceInterval) -> str:
 def _saved_examples_in_words(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     """Return a sentence that says how many examples the better learner of a pair saves.
 
-    The sentence compares how many examples both learners need for the same loss. The pair is judged at
-    `diagnosis.plan.sizes[place]` examples.
+    The sentence compares the numbers of examples that both learners need for the same loss. This loss is that
+    of `winner` at the training size at which the pair is judged.
+
+    Args:
+        place: index of this training size in `diagnosis.plan.sizes`.
     """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])
@@ -214,7 +222,7 @@ def _features_in_words(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _sentence_about_span(diagnosis: Diagnosis) -> str:
-    """State the bound of `span_bound` on the loss of linear learners that start at 0, such as GD."""
+    """Return a sentence about `span_bound`, for linear learners that start at 0, such as GD."""
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

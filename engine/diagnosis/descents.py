@@ -1,7 +1,7 @@
 """Gradient-trained learners of the diagnosis: linear neurons by GD and EGU±, dense and spindly nets.
 
-All splits train side by side. The loss on 30 % of the training rows, which are held out, selects the rate and
-the number of steps.
+Several splits train side by side. For each split, 30 % of the training rows are held out. The loss on the
+held-out rows selects the learning rate and the number of steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STEPS, LOOKED_AT = 200, 5
 """Number of steps, and number of steps between two evaluations of the held-out loss."""
 
 RATES = (1.0, 0.25)
-"""Rates that are tried, as multiples of `Rule.rate`."""
+"""Learning rates that are tried, as multiples of `Rule.rate`."""
 
 EGU_RATE = 0.2
 HIDDEN = 32
@@ -34,7 +34,7 @@ class Batch(NamedTuple):
     """Training rows [J, m, d], without the held-out rows."""
 
     fitted_labels: Array
-    """Labels [J, m, c]: numbers, or one-hot classes."""
+    """Labels of the training rows, [J, m, c]: numbers (c = 1), or one-hot vectors of c classes."""
 
     chosen_by: Array
     """Held-out rows [J, h, d], which select the rate and the number of steps."""
@@ -68,7 +68,8 @@ class Rule(NamedTuple):
 def trained_scores(rule: Rule, batch: Batch) -> Array:
     """Train a model on J splits with all learning rates, and return its scores of test rows, [J, t, c].
 
-    Each split has its own best rate and number of steps, which have the least loss on the held-out rows.
+    For each split, the scores are those of the learning rate and the number of steps with the least loss on
+    the held-out rows.
     """
     splits, rates = len(batch.fitted), len(RATES)
     parameters = rule.start(batch, rates)
@@ -101,7 +102,7 @@ def _softmax(scores: Array) -> Array:
 
 
 def _derivative_of_loss(scores: Array, labels: Array, are_classes: bool) -> Array:
-    """Return the derivative of the mean of ½(s − y)², or of the cross-entropy, by the scores s."""
+    """Return the derivative of the mean of ½(s − y)², or of the cross-entropy, with respect to scores s."""
     predictions = _softmax(scores) if are_classes else scores
     return np.asarray((predictions - labels) / scores.shape[1])
 
@@ -143,7 +144,7 @@ GD = Rule(
     },
     lambda batch: 1 / np.maximum(1.0, _largest_curvature(batch)),
 )
-"""Linear neurons, trained from 0 by gradient descent at the rate 1/max(1, λ₁) of `_largest_curvature`."""
+"""Linear neurons, trained from 0 by gradient descent at the rate 1/max(1, λ₁), λ₁ by `_largest_curvature`."""
 
 EGU = Rule(
     lambda batch, rates: _zero_parameters(batch, rates, "exponents"),
@@ -154,7 +155,7 @@ EGU = Rule(
     },
     lambda batch: np.full(len(batch.fitted), EGU_RATE),
 )
-"""EGU± on linear neurons: the weights are sinh(v)/d, and a step subtracts their gradient from v.
+"""EGU± on linear neurons: the weights are sinh(v)/d, and a step subtracts rate · ∂L/∂(weights) from v.
 
 The start v = 0 corresponds to w⁺ = w⁻ = 1/2d.
 """
@@ -229,4 +230,7 @@ At the start, W ~ N(0, 2/d), a ~ N(0, 1), and t = b = 0.
 SPINDLY_NET = Rule(
     lambda batch, rates: _net_start(batch, rates, is_spindly=True), _net_scores, _net_gradients, _net_rate
 )
-"""The same net with W = U ∘ V, trained by gradient descent on U and V. It starts at the same W, |U| = |V|."""
+"""Net like `DENSE_NET`, but with W = U ∘ V, trained by gradient descent on U and V.
+
+It starts at the same W as `DENSE_NET`, with |U| = |V|.
+"""

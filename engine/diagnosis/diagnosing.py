@@ -44,21 +44,21 @@ class Diagnosis:
     losses: dict[str, Floats]
     """Losses on test rows by learner: [2 (before and after the rotation), sizes, J].
 
-    The loss is the mean squared error in units of the labels' variance. For classes, it is the share of wrong
-    predictions, where half an error is added to their number. It is NaN if the learner was not trained. The
-    learner `constant` predicts the best constant of the training labels.
+    The loss is the mean squared error in units of the labels' variance. For classes, it is (e + ½)/t, for e
+    wrong predictions on t test rows. It is NaN if the learner was not trained. The learner `constant`
+    predicts the best constant of the training labels.
     """
 
     importances: dict[str, Floats]
     """Importance of every feature [d] for L1 and extra trees, averaged over splits.
 
-    It is measured at the number of examples at which the verdict is decided.
+    The importance is measured at the training size at which pairs are judged.
     """
 
     chosen: Floats
     """Share of the splits in which L1 gives a feature a nonzero weight, [d].
 
-    It is measured at the number of examples at which the verdict is decided.
+    The weights are those at the training size at which pairs are judged.
     """
 
     verdicts: dict[str, PairVerdict] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Diagnosis:
 
 
 def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share: None) -> Diagnosis:
-    """Train and test all learners of a plan, and give a verdict on each of its pairs of learners.
+    """Train and test all learners of a plan, and judge the pairs of learners that get a verdict.
 
     Args:
         progress: receives the finished share of the work, from several threads.
@@ -112,8 +112,8 @@ def _without_warnings_of_libraries() -> Iterator[None]:
     """Drop the warnings of installed libraries inside the block, in all threads.
 
     When scikit-learn tries several penalties, it warns about each fit that does not converge. A warning
-    filter would not last. Several threads fit learners, and in each of them, scikit-learn resets the filters
-    of the whole process. Therefore, this context replaces the function that shows warnings.
+    filter would not last: in each thread that fits learners, scikit-learn resets the filters of the whole
+    process. Therefore, this context replaces the function that shows warnings.
     """
     with warnings.catch_warnings():
         show = warnings.showwarning
@@ -127,11 +127,11 @@ def _without_warnings_of_libraries() -> Iterator[None]:
 
 
 class Split(NamedTuple):
-    """Which rows of a table are for training and which for testing, and a random rotation of the features."""
+    """Division of a table's rows into training and test rows, and a random rotation of the features."""
 
     number: int
     order: Indices
-    """Indices of all rows; the first rows are for training."""
+    """Indices of all rows. The first m rows are the training rows for the training size m."""
 
     tested: Indices
     rotation: Floats
@@ -155,7 +155,7 @@ class _Measurement:
         self._total = total_work(plan)
 
     def works(self) -> Iterator[Callable[[], None]]:
-        """Yield functions that compute one piece of the diagnosis each."""
+        """Yield functions without arguments, each of which computes a part of the diagnosis."""
         if any(is_descent(learner) for learner in self._plan.learners):
             for first in range(0, self._plan.splits, STEP_SPLITS):
                 yield partial(self._train_descents, range(first, min(first + STEP_SPLITS, self._plan.splits)))
@@ -232,7 +232,7 @@ class _Measurement:
                     self._report_progress(len(splits) * work(learner, size, self._plan))
 
     def _batches_of_sides(self, drawn: Sequence[Split], size: int) -> list[Batch]:
-        """Return the rows of several splits in float32: one batch of original, one of rotated features."""
+        """Return the rows of several splits in float32: a batch of original and a batch of rotated rows."""
         plan, table = self._plan, self._table
         parts: list[list[tuple[Floats, ...]]] = [[], []]
         for split in drawn:
@@ -269,8 +269,8 @@ class _Measurement:
     def _labels_as_scores(self, labels: Floats) -> tuple[Floats, float, float]:
         """Return labels as scores for gradient descent, and the two numbers that convert scores back.
 
-        Numeric labels are standardised; the two numbers are their mean and deviation. Classes become one-hot
-        vectors; the two numbers are 0 and 1.
+        Numeric labels are standardised, and the two numbers are their mean and standard deviation. Classes
+        become one-hot vectors, and the two numbers are 0 and 1.
         """
         if self._table.is_classified:
             return (labels[:, None] == np.arange(self._plan.scores)).astype(np.float64), 0.0, 1.0

@@ -14,9 +14,9 @@ from engine.diagnosis.plan import WORKERS, Plan
 
 
 class FitCost(NamedTuple):
-    """Time of one fit to m rows of d features, with predictions of t test rows.
+    """Time of one fit to m rows of d features, including predictions for t test rows.
 
-    The unit of each field is `_time_of_fit()`. The costs were measured at m = 40 … 2000 and d = 10 … 500.
+    The unit of each time is `_time_of_fit()`. The times were measured at m = 40 … 2000 and d = 10 … 500.
     """
 
     fit: float
@@ -29,13 +29,13 @@ class FitCost(NamedTuple):
     """Time per cell, m · d."""
 
     kernel_entry: float = 0.0
-    """Time per entry of the kernel matrices, m(m + t), without the time that depends on d."""
+    """Time per entry of the kernel matrices, m(m + t), in addition to `kernel_product`."""
 
     kernel_product: float = 0.0
     """Time per entry and feature, m(m + t)d."""
 
     is_per_class: bool = False
-    """Whether more than two classes need a model each."""
+    """Whether a separate model is fitted to each class, if there are more than two classes."""
 
 
 LOGISTIC = FitCost(0.5, cell=5e-5, is_per_class=True)
@@ -64,11 +64,11 @@ CLASSES = NUMBERS | {
 
 PROBE_ROWS, PROBE_FEATURES = 60, 20
 PROBES = 5
-"""Number of fits whose mean time measures the speed of this machine."""
+"""Number of fits. Their mean time measures the speed of this machine."""
 
 
 def work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:
-    """Return the expected time of a learner's fits to one split at a number of examples.
+    """Return the expected time of a learner's fits to one split with `size` training examples.
 
     The unit is the time of a fit of extra trees to 60 rows of 20 features.
     """

@@ -25,6 +25,8 @@ def labelled(mixed: MixedFrame, file: str, kind: str | None) -> LabelledTable:
 
     Args:
         file: name of the file.
+        kind: "classes" or "numbers". With None, words and up to FEW_CLASSES distinct whole numbers are
+            classes.
 
     Raises: BadInput for unusable labels or features, or a missing skrub.
     """

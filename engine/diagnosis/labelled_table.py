@@ -40,12 +40,12 @@ class LabelledTable:
     """Names of the classes; empty if labels are numbers."""
 
     notes: tuple[str, ...] = ()
-    """How the columns of the file became features, one sentence per column or file."""
+    """Sentences about how the columns of the file became features, one per column or file."""
 
     encode: Callable[[Indices, Indices], tuple[Floats, Floats]] | None = None
-    """Function from the indices of training and test rows to their features; it uses training rows to encode.
+    """Function from the indices of training and test rows to their features. None if `features` has them.
 
-    None if the features need no encoding.
+    The function learns the encoding of features from the training rows alone.
     """
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class LabelledTable:
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
 
     def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of training rows and test rows, which are not standardised."""
+        """Return the features of training rows and of test rows. They are not standardised."""
         if self.encode is None:
             return self.features[train], self.features[tested]
         return self.encode(train, tested)
@@ -77,7 +77,7 @@ class LabelledTable:
 
 
 def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indices:
-    """Return a random order of all rows. Each class has about the same share in every prefix of the order."""
+    """Return a random order of all rows. Each class has about the same share in each prefix of the order."""
     order = generator.permutation(len(table.labels))
     if not table.is_classified:
         return order
@@ -97,10 +97,9 @@ def _spread_order(classes: Indices, generator: np.random.Generator) -> Indices:
 
 
 def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -> tuple[Indices, Indices]:
-    """Divide rows into rows to fit, and rows to hold out for choosing hyperparameters.
+    """Return the positions of rows to fit, and of rows to hold out for choosing hyperparameters.
 
-    The result has the positions of both. Each class has about the same share of the held-out rows as of all
-    rows.
+    Each class has about the same share of the held-out rows as of all rows.
 
     Args:
         share: share of the rows to hold out.
@@ -115,9 +114,9 @@ def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -
 
 
 def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
-    """Standardise all arrays by the means and deviations of `train`.
+    """Return all arrays, standardised by the means and standard deviations of `train`; `train` is first.
 
-    A column that is constant in `train` becomes 0 there.
+    A column that is constant in `train` becomes 0 in all arrays.
     """
     mean, scale = moments(train)
     return [(rows - mean) * scale for rows in (train, *tested)]

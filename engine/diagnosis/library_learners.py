@@ -11,15 +11,18 @@ from engine.diagnosis.labelled_table import Floats, held_out
 
 RIDGE_PENALTIES = np.logspace(0, 4, 17)
 LASSO_PENALTIES, SMALLEST_SHARE, FOLDS = 25, 0.01, 4
-"""For the lasso: number of penalties, least penalty relative to the largest, and cross-validation folds."""
+"""Lasso: number of penalties, ratio of the least to the largest penalty, and number of folds."""
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse penalties C of logistic regression."""
 
 PATIENCE, EXCESS = 2, 1.1
-"""Values of C are tried in increasing order. The search ends if the held-out loss exceeds the least loss by
-the factor EXCESS for PATIENCE values in a row: the loss has one minimum, and fits with a large C take a
-hundred times as long."""
+"""Number of values of C and ratio of losses that end the search for the best C.
+
+Values of C are tried in increasing order. The search ends if the held-out loss is above EXCESS times the
+least loss for PATIENCE values in a row. The loss has one minimum, and fits with a large C take a hundred
+times as long.
+"""
 
 BIAS_SCALE = 10.0
 """Value of the constant feature whose weight is the bias in liblinear.
@@ -46,7 +49,7 @@ class FittedLearner(NamedTuple):
     """Predicted numbers or classes of the test rows, [n]."""
 
     importances: Importances = None
-    """Importance of every feature [d], non-negative with sum 1 or 0; None if the learner defines none."""
+    """Importance of every feature [d], non-negative, with sum 1 or 0. None if the learner defines none."""
 
 
 Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
@@ -54,9 +57,9 @@ Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
 
 
 def with_standard_labels(fit: Fitting) -> Fitting:
-    """Return `fit` with numeric labels standardised before it, and predictions converted back after it.
+    """Return a function that standardises numeric labels, calls `fit`, and converts its predictions back.
 
-    If all training labels are equal, the returned function predicts this label without a fit.
+    If all training labels are equal, the function predicts this label without a fit.
     """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
@@ -144,9 +147,10 @@ def _linear_classes_fit(model: Any, tested: Floats) -> FittedLearner:
 
 @with_standard_labels
 def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
-    """40 extremely randomised trees, the same as those of scikit-learn's ExtraTreesRegressor or -Classifier.
+    """40 extremely randomised trees, equal to the trees of scikit-learn's ExtraTreesRegressor or -Classifier.
 
-    Those classes also copy each tree and check its settings. On 60 rows, they take 1.4 times as long.
+    These classes of scikit-learn also copy each tree and check its settings. On 60 rows, they take 1.4 times
+    as long as this function.
     """
     from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor  # type: ignore[import-untyped]
 
@@ -167,7 +171,7 @@ def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool
 
 @with_standard_labels
 def rbf(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
-    """Support vector machine with the kernel exp(−‖x − z‖²/(d σ²)), σ² the variance of training features."""
+    """Support vector machine with the kernel exp(−‖x − z‖²/(d σ²)), for training features of variance σ²."""
     from sklearn.svm import SVC, SVR  # type: ignore[import-untyped]
 
     model = SVC(C=CLASSIFICATION_C) if are_classes else SVR(C=REGRESSION_C)

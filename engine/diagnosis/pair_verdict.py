@@ -51,9 +51,9 @@ def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Confidenc
 
 
 class PairLosses(NamedTuple):
-    """Losses of two learners, a pair, on J splits of a table, before and after rotating the features.
+    """Losses of a pair of learners on J splits of a table, before and after a rotation of the features.
 
-    All learners have the same number of training examples. Each field has the shape [J].
+    All losses are at the same number of training examples. Each field has the shape [J].
     """
 
     axes: Floats
@@ -69,9 +69,9 @@ class PairLosses(NamedTuple):
 class PairVerdict(NamedTuple):
     """Verdict on a pair of learners, and the intervals that decide it.
 
-    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. The four
-    intervals are for logarithms of ratios of two losses. The docstring of each interval's field states the
-    ratio. A positive logarithm means that the loss in the numerator is larger.
+    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. Each of the
+    four intervals is for the logarithm of a ratio of two losses. The docstring of its field states the ratio.
+    If an interval is above 0, the loss in the numerator is larger.
     """
 
     word: Word
@@ -91,10 +91,10 @@ class PairVerdict(NamedTuple):
 def judge_pair(losses: PairLosses, tested: int, remaining: int) -> PairVerdict:
     """Return the verdict on a pair: learner A, which depends on the feature axes, and invariant partner B.
 
-    The intervals `rotation` and `gap` are those of `PairVerdict`. An axis-aligned bias pays if both lie above
-    0: rotation harms A, and A is better than B. Invariance pays if `gap` lies below 0: B is better than A.
-    Both verdicts require that the better learner beats a constant prediction. Otherwise, on labels without a
-    signal, the learner that overfits less would win.
+    The intervals are those of `PairVerdict`. An axis-aligned bias pays if `rotation` and `gap` lie above 0:
+    rotation harms A, and A is better than B. Invariance pays if `gap` lies below 0: B is better than A. Both
+    verdicts also require that `gain` lies above 0: the better learner beats a constant prediction. Otherwise,
+    on labels without a signal, the learner that overfits less would win.
 
     Args:
         tested: number of rows in each test set.

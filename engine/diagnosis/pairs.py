@@ -14,11 +14,11 @@ class DiagnosisLearner(NamedTuple):
     """A learner of the diagnosis."""
 
     name: str
-    """Name of the learner in JSON output."""
+    """Name of the learner in pairs and in JSON output."""
 
     title: str
     sees_axes: bool
-    """Whether a rotation of the features changes its predictions."""
+    """Whether the learner favours the feature axes. If not, rotated features serve only as a control."""
 
     judged: bool
     """Whether the learner belongs to a pair that gets a verdict."""

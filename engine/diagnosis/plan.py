@@ -1,4 +1,4 @@
-"""Plan of a diagnosis: which learners to train on how many rows. The size of the table determines it."""
+"""Plan of a diagnosis: the learners and their training sizes, which follow from the size of the table."""
 
 from __future__ import annotations
 
@@ -17,28 +17,32 @@ TEST_SHARE, MOST_TESTED = 0.3, 2000
 """Share of the rows that are test rows, and largest number of test rows."""
 
 LEAST_ROWS = 40
-"""Least number of rows of a table; 28 of 40 rows are for training."""
+"""Least number of rows of a table. With 40 rows, 28 rows are for training."""
 
 LEAST_EXAMPLES, MOST_EXAMPLES = 20, 2000
 DECIDED_FROM = 40
-"""Pairs are judged at this number of examples, or at the number of features if that is larger."""
+"""Number of examples at which pairs are judged.
 
-JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
-"""Largest number of cells (rows · columns) to train on, for pairs with and pairs without a verdict.
+If the table has more features, pairs are judged at as many examples as features, if there are enough rows.
 """
 
-NEAR_THE_LAST = 0.75
-"""Share of the largest number of examples up to which numbers of examples double.
+JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
+"""Largest number of cells (rows · features) to train on: for pairs with a verdict, and for other pairs."""
 
-The largest number follows them, unless a number above this share was tried already.
+NEAR_THE_LAST = 0.75
+"""Share of the largest training size up to which training sizes double.
+
+If no training size is above this share, the largest training size is added.
 """
 
 STEP_SPLITS = 4
 """Number of splits on which gradient-trained learners train side by side."""
 
 MOST_BINS, MOST_LEAVES, BYTES_OF_BIN = 256, 32, 24
-"""Largest number of bins per feature, largest number of leaves of a boosted tree (with the leaf that is
-split), and bytes per bin in scikit-learn."""
+"""Boosted trees in scikit-learn: most bins per feature, most leaves of a tree, and bytes per bin.
+
+The number of leaves includes the leaf that is being split.
+"""
 
 WORKERS = 2
 """Number of threads; each fits one split, or trains on STEP_SPLITS splits."""
@@ -48,10 +52,10 @@ class Plan(NamedTuple):
     """Plan of a diagnosis: numbers of training examples, of splits, and of test rows."""
 
     sizes: tuple[int, ...]
-    """Numbers of examples to learn from, increasing."""
+    """Training sizes of the learners that belong to a pair with a verdict, increasing."""
 
     shown_sizes: tuple[int, ...]
-    """Numbers of examples to learn from, for learners of pairs without a verdict, which are only shown."""
+    """Training sizes of all other learners, whose losses are only shown."""
 
     decided_at: int
     """Number of examples at which pairs are judged."""
@@ -83,15 +87,15 @@ class Plan(NamedTuple):
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
         """Return whether a learner is also trained on rotated features, for `size` training examples.
 
-        A learner that depends on the feature axes is trained on rotated features at every size. For a
-        rotation-invariant learner, rotated features are only a control. This learner is trained on rotated
-        features only at the size at which pairs are judged.
+        A learner that favours the feature axes is trained on rotated features at every training size. For all
+        other learners, rotated features are only a control. They are trained on rotated features only at the
+        size at which pairs are judged.
         """
         return learner.sees_axes or size == self.decided_at
 
     @property
     def memory(self) -> int:
-        """Largest memory in bytes that a diagnosis needs besides the table."""
+        """Maximum memory in bytes that a diagnosis needs in addition to the table."""
         d, largest = self.features, max(self.sizes)
         rows = largest + self.tested
         split = 8 * (3 * rows * d + 3 * d**2 + 4 * largest * rows)

@@ -32,7 +32,7 @@ OPTIONS = {
     "data.columns": "--leave-out",
     **{f"data.{name}": f"--{name}" for name in ("label", "header", "index", "array", "separator", "decimal")},
 }
-"""Options of the command line, by the field of the table that they set."""
+"""Command-line options, by the setting of the table that they change."""
 
 Kind = Literal["classes", "numbers"]
 
@@ -49,8 +49,8 @@ def read_table(
     Args:
         label: name or position of the label column; None for data sets of scikit-learn, and for file formats
             that mark the labels.
-        kind: what the labels are. With None, words and up to FEW_CLASSES distinct whole numbers are classes.
-        settings: how to read a file. With None, the content of the file decides.
+        kind: kind of the labels. With None, words and up to FEW_CLASSES distinct whole numbers are classes.
+        settings: settings for reading a file. With None, the content of the file determines them.
         omitted: names or positions of columns that are neither features nor labels.
 
     Raises: BadInput for an unusable file, label or column.
@@ -113,7 +113,7 @@ def _request_without_omitted(
 ) -> Request:
     """Return the request to read a file's label and its columns, except the omitted columns.
 
-    A text of digits is the position of the label, unless a column has this name.
+    If `label` is a text of digits, it is the position of the label, unless a column has this name.
 
     Raises: BadInput for an unusable file, or an omitted column that does not exist.
     """

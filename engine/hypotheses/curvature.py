@@ -1,10 +1,11 @@
 """Second derivatives of training losses: Hessians as matrices, operators and products with vectors.
 
-Hessians are computed by differentiating a gradient once more, by autograd or, for fully connected nets, by
-hand. The library curvlinops does this for one module
-and one loss. This module differentiates a batch of nets with separate parameters at once. It also allows
-slopes ∂L/∂ŷ that are not the derivative of any loss, such as those of clipped predictions. The module also
-computes tangent kernels of nets, which are the inner products of the gradients of their predictions.
+A Hessian is the derivative of a gradient. Autograd computes this derivative, except for fully connected nets,
+for which there are formulas. The library curvlinops computes Hessians of one module and one loss. This module
+computes the Hessians of a batch of nets with separate parameters at once. It also allows slopes ∂L/∂ŷ that
+are not the derivative of any loss, such as the slopes of clipped predictions.
+
+The module also computes tangent kernels of nets: the inner products of the gradients of their predictions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 TOGETHER = 64
-"""Number of columns of a Hessian that are computed at a time."""
+"""Number of columns of a Hessian that are computed together."""
 
 GRAPH = 8
 """Number of copies of a net's signals in memory while a gradient is differentiated once more."""
@@ -47,25 +48,29 @@ WHOLE = 1000
 """Largest number of parameters for which several eigenvalues are computed from the whole Hessian."""
 
 TOLERANCE = 1e-3
-"""Lanczos stops if ‖Hv − λv‖/λ is below this tolerance. The relative error of λ is about its square."""
+"""Residual ‖Hv − λv‖/λ below which Lanczos stops. The relative error of λ is about its square."""
 
 KRYLOV = 12
-"""Number of vectors that Lanczos stores. The largest eigenvalue converges after about 12 products."""
+"""Number of vectors that ARPACK stores, and least number of joint Lanczos steps from a random start.
+
+The largest eigenvalue converges after about 12 products.
+"""
 
 
 ADMIXED = 0.03
-"""Length of a random vector that is added to a unit vector with which Lanczos starts.
+"""Length of the random vector that is added to a given start of Lanczos, which is a unit vector.
 
-The unit vector may be an eigenvector of another eigenvalue, from which Lanczos would not reach λ_max.
+The given vector may be an eigenvector of a smaller eigenvalue. From there, Lanczos would not reach λ_max.
 """
 
 STEPS = 36
-"""Largest number of Lanczos steps of all nets together. Nets that need more steps use ARPACK."""
+"""Largest number of steps of the joint Lanczos iteration for all nets. Nets that need more use ARPACK."""
 
 COMPLETE = 1e-10
-"""Residual, relative to ∇²L, at which Lanczos vectors count as spanning an invariant subspace.
+"""Residual, relative to the size of ∇²L, at which Lanczos vectors count as spanning an invariant subspace.
 
-This happens early if ∇²L has few different eigenvalues. The next vector would consist of rounding errors.
+The residual becomes so small early if ∇²L has few different eigenvalues. The next Lanczos vector would
+consist of rounding errors.
 """
 
 MOST_NUMBERS = 1 << 22
@@ -76,8 +81,8 @@ class Curvature:
     """The Hessian ∇²L of every net of a batch, for the training loss L = Σ_j s_j ℓ(ŷ_j, y_j) + λ/2 ‖θ‖².
 
     Here s_j is the weight of row j in the loss, and ℓ is a loss of `engine.losses`. For example, square loss
-    is (ŷ − y)², without a ½. For a net with several outputs, L is the sum over the outputs. So a batch of B
-    predictions has N = B/outputs nets. The vector θ of P parameters is the concatenation of the trained
+    is (ŷ − y)², without a ½. For a net with several outputs, L is the sum over the outputs. So a batch with B
+    outputs in total has N = B/outputs nets. The vector θ of P parameters is the concatenation of the trained
     tensors, and λ is the L2 penalty.
 
     If a joint loss couples several nets with one output each, these nets count as a single net. The
@@ -94,7 +99,12 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Store the loss: `labels` are [B, n], and `shares` [B or 1, n] are the weights s_j of the rows j."""
+        """Store the nets and their loss.
+
+        Args:
+            labels: labels of the rows, [B, n].
+            shares: weights s_j of the rows in the loss, [B or 1, n].
+        """
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
@@ -121,7 +131,7 @@ class Curvature:
         return self._hessian_products(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
-        """Compute the Hessian ∇²L of every net as a matrix, [N, P, P]."""
+        """Return the Hessian ∇²L of every net as a matrix, [N, P, P]."""
         if self._architecture.structure().trains_weights and self._coupled == 1:
             return self._matrices_of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
@@ -133,7 +143,7 @@ class Curvature:
     def eigenpairs(self) -> tuple[torch.Tensor, torch.Tensor]:
         """All eigenvalues [N, P] of the Hessians ∇²L, in ascending order, and their eigenvectors [N, P, P].
 
-        They are in float64. Both are NaN for a net whose ∇²L is not finite.
+        Both are in float64, and NaN for a net whose ∇²L is not finite.
         """
         matrices = self.matrices().double()
         finite = matrices.isfinite().all((1, 2))
@@ -191,7 +201,7 @@ class Curvature:
 
     @cached_property
     def _layered_products(self) -> LayeredProducts | None:
-        """Object that multiplies Hessians by vectors, or None if the architecture has no such object."""
+        """Products with Hessians by formulas, or None if the formulas do not apply to the architecture."""
         if not has_layered_products(self._architecture, self._tensors):
             return None
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
@@ -323,10 +333,10 @@ def _largest_eigenvalues_together(
     """Return the largest eigenvalue of every net's Hessian, [N], by one Lanczos iteration for all nets.
 
     The steps are in float64 on the CPU. If nets are small, a product for all nets costs little more than a
-    product for one. A net is complete once its vectors span an invariant subspace, which then contains an
+    product for one net. A net is complete once its vectors span an invariant subspace, which then contains an
     eigenvector of λ_max. The result is NaN if the residual stays above λ times `tolerance`, or if the Hessian
-    is not finite. It is NaN for all nets if they are too large for this method. `near` and the eigenvectors
-    are those of `largest_near`.
+    is not finite. If the nets are too large for this method, all results are NaN. `near` and the eigenvectors
+    are described at `largest_near`.
     """
     nets, size = curvature.gradient.shape
     if nets * size * STEPS > MOST_NUMBERS:
@@ -365,7 +375,7 @@ def _largest_eigenvalues_together(
 
 
 def _largest_of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue [B] of symmetric matrices [B, P, P]; NaN for one that is not finite."""
+    """Return the largest eigenvalues [B] of symmetric matrices [B, P, P]; NaN if a matrix is not finite."""
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
     return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)
@@ -390,7 +400,7 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
 def _eigenpairs_of_operator(
     operator: LinearOperator, count: int, tolerance: float, krylov: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the `count` largest eigenvalues of a symmetric operator, largest first, and its eigenvectors.
+    """Return the `count` largest eigenvalues of a symmetric operator, largest first, and their eigenvectors.
 
     The eigenvectors are [P, count]. Lanczos stores `krylov` vectors. All results are NaN if the operator is
     not finite, or if Lanczos does not converge.
@@ -412,11 +422,14 @@ def _eigenpairs_of_operator(
 
 
 FEW = 64
-"""Largest size of a kernel for which all eigenvalues are computed. Larger kernels use Lanczos."""
+"""Largest size of a kernel for which all eigenvalues are computed.
+
+Larger kernels use Lanczos, unless more than a quarter of the eigenvalues are needed.
+"""
 
 
 TOGETHER_NUMBERS = 1 << 20
-"""Signals or kernels of several nets are multiplied together up to this total size, in numbers."""
+"""Largest total size, in numbers, of the signals or kernels of the nets in one batch of kernels."""
 
 
 def tangent_kernels(
@@ -454,9 +467,11 @@ def _kernel_batches(
 
     The kernels are in float64. J_l is the derivative of the predictions with respect to tensor l. `speeds`
     maps the name of each trained tensor to its factor s_l. The architecture must be `layered`, with K
-    outputs. Predictions of n instances are ordered output by output. Let D_u [K·n] be the derivatives of the
-    predictions with respect to the signal z_u of unit u, where z = W_l a. With the rows a of all instances in
-    A, J_l J_lᵀ = (Σ_u D_u D_uᵀ) ⊙ A Aᵀ. The matrix A Aᵀ is repeated for each pair of outputs.
+    outputs. Predictions of n instances are ordered output by output.
+
+    Let a be the inputs of layer l, and z = W_l a the signals of its units. Let D_u [K·n] be the derivatives
+    of the predictions with respect to the signal z_u of unit u. Let the rows of A be the inputs a for all
+    instances. Then J_l J_lᵀ = (Σ_u D_u D_uᵀ) ⊙ A Aᵀ, where A Aᵀ is repeated for each pair of outputs.
     """
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}
@@ -480,7 +495,7 @@ def _kernel_batches(
 def _signals_and_slopes(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return each layer's inputs, and the derivatives of one output by the layer's units."""
+    """Return the inputs of each layer, and derivatives of one output with respect to the layer's signals."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)
@@ -493,7 +508,8 @@ def _signals_and_slopes(
 def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the `count` largest eigenvalues of a tangent kernel, largest first, with eigenvectors.
 
-    The kernel is [K·n, K·n], and the eigenvectors are [K·n, count].
+    The kernel is [K·n, K·n], and the eigenvectors are [K·n, count]. If the kernel is not finite, both results
+    are NaN.
     """
     size = len(kernel)
     if not kernel.sum().isfinite():

@@ -58,7 +58,7 @@ class Parametrised(Protocol):
 class Solved(Protocol):
     """Interface of hypotheses that a solver computes from all examples at once.
 
-    The hypotheses of a batch are computed one after another.
+    The members of a batch are computed one after another.
     """
 
     def solving(self) -> Iterator[None]:
@@ -89,7 +89,7 @@ class Turnable(Protocol):
     """Interface of predictors whose initial state can be rotated together with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the initial state to match instances that are rotated to U x, with U = `rotation`.
+        """Rotate the initial state to match instances that are rotated from x to U x, with U = `rotation`.
 
         Call this method before the first example.
         """

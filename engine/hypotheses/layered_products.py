@@ -1,6 +1,6 @@
-"""Products with the Hessians of fully connected nets, by backpropagation that is differentiated by hand.
+"""Products with the Hessians of fully connected nets, by formulas for the derivative of backpropagation.
 
-Automatic differentiation computes the same products for every architecture, but several times as slowly.
+Automatic differentiation computes such products for every architecture, but takes several times as long.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from engine.core.parts import MOST
 from engine.problems.instances import Instances
 
 SlopeChanges = Callable[["torch.Tensor"], "torch.Tensor"]
-"""Function from S changes of the predictions, [S, B, n], to the changes of ∂L/∂ŷ, to first order."""
+"""Function from S changes of the predictions, [S, B, n], to the first-order changes of ∂L/∂ŷ."""
 
 
 def has_layered_products(architecture: Architecture, tensors: Params) -> bool:
-    """Return whether `LayeredProducts` applies: to fully connected nets, all of whose tensors are trained."""
+    """Return whether `LayeredProducts` applies: the net is fully connected, and all tensors are trained."""
     structure = architecture.structure()
     is_layered = structure.affine and structure.layered and structure.hidden_layers is not None
     return is_layered and tensors.keys() == set(architecture.layers)
@@ -32,10 +32,10 @@ class LayeredProducts:
     e_l = W_{l+1}ᵀ g_{l+1}, so that g_l = σ′(z_l) e_l. Then
 
         Rz_l = V_l a_{l−1} + W_l Ra_{l−1} + c_l,  Ra_l = σ′(z_l) Rz_l,
-        Rg_l = σ′(z_l) (V_{l+1}ᵀ g_{l+1} + W_{l+1}ᵀ Rg_{l+1}) + σ″(z_l) e_l Rz_l,
+        Rg_l = σ′(z_l) (V_{l+1}ᵀ g_{l+1} + W_{l+1}ᵀ Rg_{l+1}) + σ″(z_l) e_l Rz_l.
 
-    and the product has the parts Rg_l a_{l−1}ᵀ + g_l Ra_{l−1}ᵀ. For biases, it is the sum of Rg_l over the
-    instances. Terms that do not depend on v are computed once. Source: Pearlmutter 1994.
+    The part of the product for W_l is Rg_l a_{l−1}ᵀ + g_l Ra_{l−1}ᵀ, and the part for b_l is the sum of Rg_l
+    over the instances. Terms that do not depend on v are computed once. Source: Pearlmutter 1994.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeanKernel(NamedTuple):
-    """Mean E K of the tangent kernels K of N nets on n rows, and numbers from which bounds on K follow.
+    """Mean E K of the tangent kernels K of N nets on n rows, and quantities that occur in bounds on K.
 
     All values include the scale factors of the parametrisation.
     """
@@ -41,8 +41,8 @@ class MeanKernel(NamedTuple):
 def mean_kernel(net: Architecture, tensors: Params, instances: Instances) -> MeanKernel:
     """Return the mean E K of the first layer's tangent kernel over random starts of this layer.
 
-    E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². Here u and v are the preactivations of a hidden unit for the rows
-    x_i and x_j, and a_k are the output weights.
+    E K_ij = x_iᵀx_j · E[σ′(u) σ′(v)] · Σ_k a_k². Here u and v are the preactivations of a hidden unit for the
+    rows x_i and x_j, and a_k are the output weights.
 
     Args:
         net: a net with one hidden layer, whose first layer has Gaussian weights at the start.

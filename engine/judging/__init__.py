@@ -1,1 +1,1 @@
-"""Judging: the symmetries of learners and update rules, and what follows from them on data."""
+"""Judging: the symmetries of learners and update rules, and their losses compared with bounds."""

@@ -58,8 +58,10 @@ class LearnerJudgement:
     """Reasons why bounds apply to the learner, without repetitions."""
 
     fits: bool = False
-    """Whether the learner fits all rows at every record, so that its predictions equal those of every learner
-    that fits."""
+    """Whether the learner fits all rows at every record.
+
+    Its predictions then equal those of any other learner that fits the rows.
+    """
 
     diverges: bool = False
     """Whether a replica of the learner diverges, so that rounding errors are not bounded."""
@@ -142,7 +144,8 @@ class LearnerJudgement:
     def agrees(self) -> bool:
         """Whether the measurements agree with the verdict that follows from the structure.
 
-        Measurements that rounding errors may explain agree with every verdict.
+        Measurements that rounding errors may explain agree with every verdict. So do measurements of a
+        learner that fits all rows.
         """
         if self.fits:
             return True
@@ -181,10 +184,10 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> LearnerJudgement:
-    """Judge a learner after a run: whether it is rotation invariant, and whether lower bounds hold for it.
+    """Judge a learner after a run: whether it is rotation invariant, and whether its bounds hold.
 
-    To measure the invariance, the learner is trained again on transformed instances. Each group of
-    transformations requires three training runs, at the learner's best rate.
+    To measure the invariance, the learner is trained again on transformed instances, at its best rate. Each
+    group of transformations requires three training runs.
 
     Args:
         going: function that is called repeatedly with the finished share; its exceptions end the judgement.
@@ -217,9 +220,11 @@ def certificates(
 ) -> tuple[dict[Group, float | None], float | None]:
     """Measure how far predictions change under groups of transformations of the instances.
 
-    Return the change of predictions under each measured group, and the change by rounding errors alone. If
-    rotations do not change predictions, only rotations are measured, because the other groups are subgroups
-    of the rotations. The change by rounding errors is then None.
+    Return the change of predictions under each measured group, and the change by rounding errors alone.
+
+    If rotations do not change predictions, only rotations are measured, because the other groups are
+    subgroups of the rotations. If the matrix is too large, the change under rotations is None. In both cases,
+    the change by rounding errors is None.
 
     Otherwise, permutations and sign flips are measured, too. If the verdict by structure names rotations of
     the factors of x = x₁ ⊗ x₂ ⊗ …, these are also measured.

@@ -40,9 +40,9 @@ ALL: tuple[Library, ...] = "torch", "pytorch-optimizer"
 def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Update:
     """Return the update rule with this name. `settings` replace the defaults of its fields or arguments.
 
-    The name has one of three forms. It is a kind of the catalogue (`egu`), or a class of torch.optim or of
-    pytorch-optimizer (`AdamW`, `pytorch_optimizer.AdamW`). Or it is a class in a file
-    (`my_rule.py:MyOptimizer`), which is loaded. A file with a single rule needs no class (`my_rule.py`).
+    A name has one of three forms. It is a kind of the catalogue (`egu`). Or it is a class of torch.optim or
+    of pytorch-optimizer (`AdamW`, `pytorch_optimizer.AdamW`). Or it is a class in a Python file, which is
+    executed (`my_rule.py:MyOptimizer`). A file with a single rule needs no class (`my_rule.py`).
 
     Raises: BadInput for an unknown name, and for an optimizer that cannot train here.
     """

@@ -87,7 +87,7 @@ class LossBesideBound(NamedTuple):
     """Best rate; None for a rule without a rate."""
 
     bound: float
-    """Least mean loss of a rotation-invariant learner. Source: WKA21 Thms 2, 6."""
+    """Lower bound on the mean loss of rotation-invariant learners. Source: WKA21 Thms 2, 6."""
 
     def __str__(self) -> str:
         rate = "" if self.rate is None else f" at rate {self.rate:g}"
@@ -175,7 +175,7 @@ class RuleJudgement:
         """Verdicts on invariance that follow from the rule's structure: for a linear neuron, then for a net.
 
         If both verdicts name the same group, they share one text. If a verdict is undecided, the last text
-        says what that means for runs.
+        states the consequence for runs.
         """
         if len({verdict.group for verdict in self.declared}) == 1:
             sentences = [f"By its declared structure, the rule is {self.declared[0].sentence}"]
@@ -224,7 +224,7 @@ class RuleJudgement:
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
 
     def at(self, problem: str, k: int) -> LossBesideBound | None:
-        """Return the rule's loss on a problem after k examples. None if there is no loss for this k."""
+        """Return the rule's loss on a problem after k examples, or None if there is no loss for this k."""
         return next((point for point in self.losses.get(problem, ()) if point.k == k), None)
 
 
@@ -233,10 +233,11 @@ def judge_rule(
 ) -> RuleJudgement:
     """Return the judgement of an update rule.
 
-    Symmetries are measured at the rule's own rate. Losses are measured on a linear neuron that starts at 0,
-    and that is trained on the first k examples for STEPS steps. The rate falls to 0 like a cosine. The rate
-    at the start is one of RATES: the one with the least loss among those that fit the examples. If no rate
-    fits the examples, it is the one with the least loss of all.
+    Symmetries are measured at the rule's own rate. Losses are measured on a linear neuron that starts at 0.
+    It is trained on the first k examples for at most STEPS steps, with a rate that falls to 0 like a cosine.
+
+    All RATES are tried as first rate. Among the rates at which the neuron fits the examples, the rate with
+    the least loss counts. If the neuron fits them at no rate, the rate with the least loss of all counts.
 
     Raises: BadInput for a rule that cannot train a linear neuron, or that changes no weights.
     """
@@ -273,7 +274,9 @@ def losses_on(
 ) -> list[LossBesideBound]:
     """Train an update rule on a problem, and return its losses after k examples.
 
-    k are the multiples of `spacing`. Raises: BadInput.
+    k is 0, `spacing`, 2 `spacing` and so on, up to the larger of MARKS.
+
+    Raises: BadInput.
     """
     updates = count(0, ROUND)
 
@@ -291,7 +294,7 @@ def losses_on(
 
 
 class _LossAtRate(NamedTuple):
-    """Mean losses of an update rule at one of the tried rates. They are infinite if a replica diverges."""
+    """Mean losses of an update rule at one of the tried rates; infinite if a replica diverges."""
 
     rate: float | None
     loss: float

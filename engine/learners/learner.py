@@ -42,7 +42,10 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     warm_up: WarmUp = 0
 
     def factor(self, step: int) -> float:
-        """Return the factor of the learning rate at a step, counted from 0."""
+        """Return the factor of the learning rate at a step, counted from 0.
+
+        If `of_loss`, the factor does not include the division by the loss.
+        """
         return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
 
     def after_warm_up(self, step: int) -> float:
@@ -192,8 +195,8 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Weight decay: before a step with rate η, η λ w is subtracted from the weights w.
 
-    With p = "1", η λ sign(w) is subtracted. The decay is decoupled: it is not part of the gradient, so a rule
-    that divides by the size of the gradient does not rescale it. Source: Loshchilov, Hutter 2019;
+    With p = "1", η λ sign(w) is subtracted. The decay is decoupled: it is not part of the gradient. A rule
+    that divides by the size of the gradient therefore does not rescale it. Source: Loshchilov, Hutter 2019;
     theory/symmetry#habits.
     """
 
@@ -230,7 +233,7 @@ Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
 
 class Trained(NamedTuple):
-    """An architecture that an update rule trains."""
+    """Form of a learner that is trained by steps: an architecture and its update rule."""
 
     architecture: Architecture
     update: Update
@@ -367,17 +370,17 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether some layers of a net with d inputs have other rates than that of the rule.
+        """Return whether some layers of a net with d inputs have another rate than the update rule.
 
-        The field `layer_rates`, or the parametrisation of the architecture, may change them.
+        The field `layer_rates` or the parametrisation of the architecture can give a layer another rate.
         """
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return why steps do not use the constant rate `lr` in all layers, or None if they do.
+        """Return why steps do not use the constant rate `lr` in all layers; None if all steps use it.
 
-        Theory lines whose formulas contain η = `lr` require such steps.
+        Theory lines whose formulas contain η = `lr` require steps that use it.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, but {self.name} has no rate"
@@ -401,7 +404,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
-        """The learner's rate: a number, a tuple of rates to try, or "best". None if it has no rate."""
+        """The learner's rate: a number, a tuple of rates to try, or "best"; None if it has no rate."""
         return getattr(self.update, "lr", None)
 
     @property

@@ -64,7 +64,8 @@ class Loss(Part, frozen=True):
     def of_targets(self, targets: int) -> Cost:
         """Return the loss in a form that accepts predictions [B, n] for several targets per instance.
 
-        The targets of an instance are adjacent in the batch. A loss that is not joint returns itself.
+        The targets of an instance are adjacent in the batch. If the loss is not joint, return the loss
+        itself.
         """
         return Joint(self, targets) if self.joint else self
 

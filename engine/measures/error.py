@@ -105,7 +105,7 @@ def _right_less_wrong_probability(
 ) -> torch.Tensor:
     """Return 2p − 1 for each prediction, for the probability p that the true class of its row is predicted.
 
-    If t classes share the largest prediction, p is 1/t for each of them, and 0 for all other classes.
+    If the true class is among t classes that share the largest prediction, p is 1/t. Otherwise p is 0.
     """
     scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5

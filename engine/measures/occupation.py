@@ -31,6 +31,9 @@ class Occupation(Measure, frozen=True, tag="occupation"):
         Meta(title="parts", description="number of equal blocks of features; none: every feature by itself"),
     ] = None
 
+    def label_with(self, loss: str) -> str:
+        return self.label if self.parts is None else "sum of the feature means of a block"
+
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(coordinates=True)
 

@@ -36,7 +36,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     theory/curvature#quadratic-models.
     """
 
-    label: ClassVar[str] = "error of perturbation theory"
+    label: ClassVar[str] = "distance to θ^F on the span of Φ"
 
     part: Annotated[
         Literal["span", "off-span", "features"],
@@ -60,6 +60,12 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     @property
     def name(self) -> str:
         return f"{self.part}-error{'-corrected' if self.corrected else ''}"
+
+    def label_with(self, loss: str) -> str:
+        if self.part == "features":
+            return "relative error of Ψθ^F" + (" + εΨθ^I" if self.corrected else "")
+        limit = "θ^F + εθ^I" if self.corrected else "θ^F"
+        return f"distance to {limit} {'on' if self.part == 'span' else 'off'} the span of Φ"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

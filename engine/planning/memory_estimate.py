@@ -1,7 +1,4 @@
-"""Estimate of the peak memory of a run in bytes.
-
-If it exceeds the free memory, smaller settings are found.
-"""
+"""Estimate of the peak memory of a run in bytes, and smaller settings for runs that do not fit."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ KERNELS = 4
 
 
 def needed_bytes(plan: RunPlan) -> int:
-    """Return how much memory a run needs at its peak, in bytes."""
+    """Return the peak memory of a run in bytes."""
     return shares(plan).total()
 
 
@@ -97,7 +94,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether some learner stores the instances as a matrix, and not as an operator."""
+    """Return whether a learner stores the instances as a matrix, and not as an operator."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
@@ -139,7 +136,7 @@ def _bytes_of_rule(architecture: Architecture, update: Update, sizes: Sizes) -> 
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return how many numbers an update rule stores in matrices for a layer with these inputs and outputs.
+    """Return how many numbers an update rule stores in matrices for a layer of this size.
 
     For example, a second-order rule may store a matrix [inputs, inputs] and a matrix [outputs, outputs].
     """
@@ -151,8 +148,8 @@ def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int
 def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int:
     """Return how many numbers a measure stores for each evaluation point, replica and rate.
 
-    The result is 0 for a measure that is a single number, and for a measure that is computed at only some
-    evaluation points.
+    The result is 0 for a measure that is a single number. It is also 0 for an expensive measure, which is
+    computed at only some evaluation points.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
@@ -211,7 +208,7 @@ def available(device: str) -> int:
 
 
 def ran_out(error: Exception) -> bool:
-    """Return whether an error reports a lack of memory, in numpy, or in torch on CUDA or on the CPU."""
+    """Return whether an error reports a lack of memory. It may be an error of numpy or of torch."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
 
 
@@ -220,8 +217,8 @@ def give_back() -> None:
 
     Without this call, glibc leaves gaps between tensors of a few MB, because aligned tensors do not fit into
     the space of freed tensors. For example, a run on vectors of 4 MB held three times the memory that it
-    needed. After a thousand runs without the call, the app held 20 MB more. One call takes half a
-    millisecond.
+    needed. After a thousand runs, the app held 20 MB more without the call than with it. One call takes half
+    a millisecond.
     """
     if (trim := _malloc_trim()) is not None:
         trim(0)

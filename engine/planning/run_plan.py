@@ -43,8 +43,8 @@ ForLine = tuple[str, str]
 class PlannedLine:
     """Theory line (curve that theory predicts) of a run, and whether its theorem applies.
 
-    `on_problem` says whether it applies to the problem. `on_learners` says whether it applies to each
-    learner, by name.
+    `on_problem` says whether the theorem applies to the problem. `on_learners` says whether it applies to
+    each learner, by the learner's name.
     """
 
     line: Line
@@ -76,7 +76,7 @@ def lines_along_runs(
 ) -> tuple[PlannedLine, ...]:
     """Return the theory lines that are computed from measured values, so that they grow during runs.
 
-    Only lines about measures in `recorded` are returned.
+    Only lines about measures named in `recorded` are returned.
     """
     return tuple(
         planned_line(line, experiment, verdicts)
@@ -92,8 +92,7 @@ def lines_on(
 
     Args:
         names: names of the recorded measures.
-        recorded: contains the verdicts on the invariance of learners, and lines that need not be checked
-            again.
+        recorded: recorded measures, with the verdicts on learners and the lines that are already checked.
     """
     return tuple(_planned_lines(experiment, names, recorded))
 
@@ -110,7 +109,10 @@ def _planned_lines(
 
 
 class SideRuns(NamedTuple):
-    """Additional runs (side runs) from whose results theory lines are computed. Each trains one learner."""
+    """Additional runs (side runs). Theory lines are computed from their results.
+
+    Each side run trains one learner.
+    """
 
     experiments: tuple[Experiment, ...]
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
@@ -125,7 +127,7 @@ class SideRuns(NamedTuple):
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the additional runs (side runs) whose results are needed to compute theory lines.
+    """Return the additional runs (side runs) that theory lines need.
 
     Args:
         lines: theory lines that the run may need.
@@ -163,9 +165,9 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _enter_side_run(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """Add a side run to the list `wanted` unless it is there already. Return its index in the list.
+    """Add a side run to the list `wanted`, and return its index in the list.
 
-    If the list has a run of the same learner and problem, only the new run's measures are added to it.
+    If the list has a run of the same learner and problem, only the new measures are added to that run.
     """
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
@@ -198,7 +200,7 @@ def _side_experiment(run: OtherRun, experiment: Experiment) -> Experiment:
 
 
 class RecordedMeasures(NamedTuple):
-    """Which measures are recorded for which learner, by the learner's name."""
+    """Measures that are recorded for each learner, by the learner's name."""
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
@@ -252,7 +254,7 @@ def is_recorded(measure_name: str, experiment: Experiment) -> bool:
 
 
 def _requested_measures(experiment: Experiment) -> dict[str, Measure]:
-    """Return the measures that every run records, and those that the set-up, a picture or a claim names."""
+    """Return the measures of every run, and those that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
     always = [
@@ -286,7 +288,7 @@ def _measures_of_lines(
 
 
 def _measures_by_replica(experiment: Experiment) -> frozenset[str]:
-    """Return the names of measures that pictures or claims need for every single replica.
+    """Return the names of measures whose values in single replicas are needed by pictures or claims.
 
     The default picture of a run counts, too.
     """
@@ -342,7 +344,7 @@ class RunPlan:
     experiment: Experiment
     learners: tuple[LearnerPlan, ...]
     lines: tuple[PlannedLine, ...]
-    """Theory lines that are about recorded measures, and those that pictures show as contours."""
+    """Theory lines about recorded measures, and theory lines that pictures show as contours."""
 
     side_learners: tuple[LearnerPlan, ...]
     """Learners of side runs, each in a separate experiment."""

@@ -458,8 +458,8 @@ def _results_along(results: Results, point: Point, axis: int) -> Results:
 def _finally_known_learners(picture: Picture, results: Results) -> frozenset[str]:
     """Return the learners whose values in a picture, and their standard errors, are finite and final.
 
-    Only the first sweep point at which a measure passes a threshold can be final before the sweep ends. A
-    minimum, for example, needs all sweep points.
+    If a picture reads where a measure first passes a threshold, the reading can be final before the sweep
+    ends. All other readings, such as a minimum, need all sweep points.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

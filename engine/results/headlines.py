@@ -20,6 +20,9 @@ from engine.results.outcomes import about
 from engine.results.results import Results
 from engine.spec.experiment import Experiment, drawn
 
+LEVEL = 0.1
+"""Runs are compared by the number of examples after which the loss stays below this level."""
+
 
 def headline(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
@@ -28,8 +31,8 @@ def headline(
 
     If the experiment has a claim about the picture, the headline states the measured result, and says if the
     claim fails or is not judged. Otherwise, it states a scaling law of the curves along a sweep axis. If the
-    curves follow no such law, it states the values at the end of the curves. The headline is empty if the
-    picture has no values.
+    curves follow no such law, it states when losses fall below LEVEL for good, or the values at the end of
+    the curves. The headline is empty if the picture has no values.
 
     Args:
         results: results of the sweep, which the headline uses in two cases. The first case is a sweep axis
@@ -43,7 +46,8 @@ def headline(
     if results is not None and results.sweep.idle_axes and not is_judged:
         return cut("; ".join(results.sweep.idle_axes), wording.LONGEST)
     if outcome is None:
-        return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
+        law = laws_in_words(view) or _law_of_split(view, experiment, results)
+        return law or first_and_last_arrival(view) or ending(view)
     if outcome.holds is None:
         shown = outcome.finding or ending(view)
         why = outcome.detail[:1].upper() + outcome.detail[1:]
@@ -97,8 +101,36 @@ def ending(view: View) -> str:
     return wording.shortened(text, f"; {wording.line(view, [bound])} is {wording.value(view, bound.at(x))}")
 
 
-LEVEL = 0.1
-"""Runs are compared by the number of examples after which the loss stays below this level."""
+def first_and_last_arrival(view: View) -> str:
+    """Return a sentence with the first and the last x from which on a learner's loss stays below LEVEL.
+
+    The sentence is empty if the picture does not show losses during training, if no loss stays below LEVEL,
+    or if a loss is below LEVEL throughout.
+    """
+    picture = view.picture
+    if picture.measure.name != "loss" or picture.x != view.axes.clock or picture.reading is not None:
+        return ""
+    curves = [curve for curve in view.curves if curve.chosen and len(curve.x)]
+    names_by_arrival: dict[float, list[str]] = {}
+    for curve in curves:
+        names_by_arrival.setdefault(wording.arrival(curve, LEVEL), []).append(wording.called(view, curve))
+    earliest = min(names_by_arrival, default=math.inf)
+    if math.isinf(earliest) or any(curve.y[0] < LEVEL for curve in curves):
+        return ""
+    latest = max(names_by_arrival)
+    early_names = names_by_arrival[earliest]
+    verb = wording.agree(early_names, "stay")
+    is_counted = picture.x in wording.UNITS
+    when = (
+        wording.place(view, earliest)
+        if is_counted
+        else f"from {wording.x_name(view)} = {number(earliest)} on"
+    )
+    text = f"{wording.listed(early_names)} {verb} below {wording.level(view, LEVEL)} {when}"
+    if latest == earliest:
+        return wording.shortened(text)
+    later = " never" if math.isinf(latest) else f" only {'after' if is_counted else 'from'} {number(latest)}"
+    return wording.shortened(text, f", {wording.listed(names_by_arrival[latest])}{later}")
 
 
 class _Move(NamedTuple):

@@ -126,9 +126,8 @@ def _weights_of_least_spectrum(Z: Floats) -> Floats | None:
     c is the Fourier transform of w, and the rows of Z are z_j = y_j x_j. A linear program requires Re(e^(−ia)
     c_f) ≤ t_f for some angles a only. Angles are added until Σ|c_f| and the program's optimum agree.
 
-    If |c_f| is above t_f, the angle of c_f lies about halfway between two earlier angles. Three angles are
-    added between these two: the angle of c_f, and the middle of each half. So one program divides the
-    interval between two earlier angles into 4 parts instead of 2.
+    If |c_f| is above t_f, the angle of c_f lies about halfway between two earlier angles. The next program
+    has this angle, too, and the angles in the middle of the two halves.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]

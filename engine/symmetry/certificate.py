@@ -27,14 +27,14 @@ from engine.training.training_run import TrainingRun, on_instances, on_transform
 MOST_ENTRIES = 1 << 24
 """Largest number of entries of a data matrix for which invariance is measured.
 
-For larger matrices, two float64 copies and products with them would take too long.
+For larger matrices, two copies in float64 and products with these copies would take too long.
 """
 
 PERTURBATION = 4 * np.finfo(np.float64).eps
-"""Size of perturbations, relative to the root mean square of the entries of the instances."""
+"""Size of perturbations, relative to the root mean square of the entries of an instance."""
 
 MAGNIFIED = 100
-"""A change up to this multiple of the change under a perturbation may be caused by rounding.
+"""Ratio of changes under transformations and under perturbations, up to which rounding may be the cause.
 
 A run rounds at every step, but instances are perturbed only once. In 76 random runs of K-FAC, SOAP, Shampoo
 and Muon, the change under rotations was 0.2 to 6 times the change under a perturbation.
@@ -43,8 +43,9 @@ and Muon, the change under rotations was 0.2 to 6 times the change under a pertu
 PAIRS = 6
 """Number of pairs of perturbations to try before a change counts as larger than rounding can explain.
 
-Rules that order eigenvectors can reach a tipping point, beyond which they amplify rounding without bound. A
-perturbation may fail to reach it: a run of SOAP on a small net reached it under two of three perturbations.
+Rules that order eigenvectors can reach a tipping point, beyond which they amplify rounding without bound. Not
+every perturbation leads there: a run of SOAP on a small net reached this point under two of three
+perturbations.
 """
 
 MOST_KEPT = 1 << 22
@@ -62,17 +63,16 @@ def certificate(
 ) -> float | None:
     """Return the largest relative change of a prediction under a group of transformations of instances.
 
-    The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. For Xgᵀ, its initial weights are
-    transformed to correspond to the initial weights for X. This is done for two random elements g of the
-    group. Of two rotations, one has determinant −1. Predictions of the first replica on all rows are compared
-    at every evaluation point, as long as the predictions are finite. The change is max |Δŷ| / max |ŷ|. If it
-    is below UNCHANGED, the learner is invariant on these data.
+    The learner is trained on (X, y), and on (Xgᵀ, y) for two random elements g of the group, in float64 on
+    the CPU. Of two rotations, one has determinant −1. For Xgᵀ, the initial weights are transformed to
+    correspond to the initial weights for X. Predictions of the first replica on all rows are compared at
+    every evaluation point, as long as the predictions are finite. The change is max |Δŷ| / max |ŷ|. If the
+    change is below UNCHANGED, the learner counts as invariant on these data.
 
-    Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
-    diagonal AdaGrad is compared with the rule that has one rate for all inputs. Diagonal AdaGrad is rotation
-    invariant on ±1 data only, but rotated data are not ±1. Therefore, the counterpart is trained on the
-    rotated data. If the predictions agree, the learner predicts on the given data as a rotation-invariant
-    rule does.
+    Some rules are rotation invariant on some data only. For example, diagonal AdaGrad is rotation invariant
+    on ±1 data, but rotated data are not ±1. Such a rule declares an invariant counterpart, for example the
+    rule with one rate for all inputs. The rotated data then train this counterpart instead of the rule. If
+    the predictions agree, the learner predicts on the given data as a rotation-invariant rule does.
 
     Return None if the matrix has more than MOST_ENTRIES entries. Source: theory/symmetry#rotation-invariance.
     """
@@ -92,15 +92,14 @@ def change_by_rounding(
 ) -> float | None:
     """Return the largest relative change of a prediction when instances are perturbed by rounding errors.
 
-    The change is measured as in `certificate`, for pairs of random perturbations. One pair is tried. If
-    `to_explain` is given, up to PAIRS pairs are tried, until the returned change is large enough to explain
-    `to_explain`.
+    The change is measured as in `certificate`, for pairs of random perturbations. Return None if the matrix
+    is too large.
 
-    `to_explain` is a change that was measured under transformations. If `to_explain` is at most MAGNIFIED
-    times the returned change, amplified rounding errors may explain it. The measured change then does not
-    disprove invariance.
-
-    Return None if the matrix is too large.
+    Args:
+        to_explain: change that was measured under transformations. If it is at most MAGNIFIED times the
+            change by a perturbation, amplified rounding errors may explain it. It then does not disprove
+            invariance. Up to PAIRS pairs of perturbations are tried until one explains it. If it is 0, one
+            pair is tried.
     """
     if _is_too_large(setup):
         return None
@@ -120,9 +119,11 @@ def _report_progress(going: Going, part: int, parts: int, done: float) -> None:
 
 
 def is_unstable(change: float, by_rounding: float) -> bool:
-    """Return whether rounding may have caused a change of predictions.
+    """Return whether a change is too large for an invariant learner, but may be caused by rounding.
 
-    `by_rounding` is the change under a perturbation of the size of rounding.
+    Args:
+        change: change of predictions under transformations.
+        by_rounding: change of predictions under perturbations of the size of rounding errors.
     """
     return UNCHANGED <= change <= MAGNIFIED * by_rounding
 
@@ -134,7 +135,8 @@ def _is_too_large(setup: Setup) -> bool:
 def _random_elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
     """Yield two random elements of a group of transformations.
 
-    If they are rotations, the second is the first with one column negated.
+    Two elements of the group of all rotations differ only in the sign of one column. One of them has
+    determinant 1, and the other −1.
     """
     d, stream = compared.data.instances.d, compared.streams("rotation")
     for determinant in (1, -1):
@@ -144,9 +146,9 @@ def _random_elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.
 
 
 class Comparison:
-    """Comparison of a learner's predictions with those of a second learner on changed instances.
+    """Comparison of a learner's predictions with the predictions of a counterpart on changed instances.
 
-    The second learner, the counterpart, is often the learner itself.
+    The counterpart is a second learner, and often the learner itself.
     """
 
     def __init__(
@@ -167,7 +169,11 @@ class Comparison:
         self._kept: Iterator[_Unchanged] | None = None
 
     def size(self) -> float:
-        """Train on unchanged data, and return the number by which changes are divided."""
+        """Train on unchanged data, and return the size by which changes of predictions are divided.
+
+        The size is the largest prediction. If `relative_to_movement` is True, it is the largest movement of a
+        prediction from the start of training.
+        """
         with torch.no_grad():
             return max((float(size) for _, size in self._unchanged_predictions()), default=0.0)
 
@@ -176,7 +182,8 @@ class Comparison:
     ) -> float:
         """Return the largest change of predictions if the instances x are transformed to T x.
 
-        `transformations` are the matrices T of x → T x; each is tried in a separate training run.
+        Args:
+            transformations: orthogonal matrices T. Each is tried in a separate training run.
         """
         begin, inputs = self._experiment.protocol.training_run, self._counterpart_inputs()
         turns = (torch.from_numpy(matrix) for matrix in transformations)
@@ -221,9 +228,8 @@ class Comparison:
     ) -> float:
         """Return the largest relative change of a prediction over all evaluations of the first replica.
 
-        The change is divided by the largest prediction or, with `relative_to_movement`, by the largest
-        movement of a prediction. The runs on changed data advance in step with a run on unchanged data, and
-        stop when it stops.
+        `__init__` describes the divisor of the change. The runs on changed data advance together with a run
+        on unchanged data, and stop when this run stops.
         """
         compared = [
             _predictions_by_evaluation(run, its.instances, self._records, going, self._limits)
@@ -249,7 +255,7 @@ class Comparison:
         return None if self._schedule.clips_at is None else (0.0, self._schedule.clips_at)
 
     def _unchanged_predictions(self) -> Iterator[_Unchanged]:
-        """Return the predictions on unchanged data, which are computed once if they are few."""
+        """Return the predictions on unchanged data. If they are few, they are computed only once."""
         if self._records * self.data.labels.numel() > MOST_KEPT:
             return self._train_unchanged()
         self._kept, predictions = tee(self._kept or self._train_unchanged())
@@ -277,7 +283,7 @@ class Comparison:
 
 
 _Unchanged = tuple["torch.Tensor", "torch.Tensor"]
-"""Predictions at an evaluation, and the size of all predictions or movements so far."""
+"""Predictions at an evaluation, and the divisor of changes up to this evaluation."""
 
 
 def _predictions_by_evaluation(
@@ -290,12 +296,13 @@ def _predictions_by_evaluation(
 ) -> Iterator[torch.Tensor]:
     """Continue a training run to its end, and yield its predictions on all instances at each evaluation.
 
-    If several evaluations are completed together, yield only the predictions at the last of them. Predictions
-    are clipped to `limits`, unless it is None.
+    If several evaluations are completed together, yield only the predictions at the last of them.
 
     Args:
-        ends: checks whether training ends early, one for each setting of the hyperparameters. Once all of
-            them have ended, no further predictions are yielded. Without any, training never ends early.
+        limits: least and largest value, to which predictions are clipped. None if they are not clipped.
+        ends: checks whether training ends early, one for each setting of the hyperparameters. Once training
+            has ended for all settings, no further predictions are yielded. Without checks, training never
+            ends early.
     """
     complete, ended = 0, False
     while complete < records and not ended:

@@ -1,8 +1,8 @@
 """Measured symmetries of update rules and optimizers: transformations of inputs that change no prediction.
 
-A linear neuron and a tanh net are trained on instances x and on transformed instances T x. In the second
-case, the first layer starts at W T⁻¹ instead of W, so that the initial predictions are the same. If the rule
-has the symmetry, all later predictions are the same, too.
+A linear neuron and a tanh net are trained on instances x and on transformed instances T x. On transformed
+instances, the first layer starts at W T⁻¹ instead of W, so that the initial predictions are the same. If the
+rule has the symmetry, all later predictions are the same, too.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ NEURON, NET = "linear", {"kind": "dense", "widths": [UNITS], "activation": "tanh
 """Architectures that are trained: a linear neuron and a net with one hidden layer."""
 
 LOSSES = "square", "mistake"
-"""Losses in the order in which they are tried with a rule. With the mistake loss, labels are ±1."""
+"""Losses. The first loss that a rule supports is used. With the mistake loss, labels are ±1."""
 
 LOWER_MAGNIFIED = 4
-"""The same as MAGNIFIED, for rules that compute in a precision below float64.
+"""Replacement of MAGNIFIED for rules that compute in less precision than float64.
 
-For them, the perturbation is as large as all rounding errors of a step. It is too large for a rule to amplify
-it much.
+The perturbation for such rules is as large as all rounding errors of one step. A rule can hardly amplify a
+perturbation of this size.
 """
 
 LARGEST_FACTOR = 2.0
-"""Scalings multiply inputs by factors between 1/2 and 2."""
+"""Largest factor by which a scaling multiplies an input. The smallest factor is its inverse."""
 
 
 class Symmetry(NamedTuple):
-    """Result of a measurement: whether an update rule has a symmetry, under one group of transformations."""
+    """Result of a measurement: whether predictions of an update rule are invariant under a group."""
 
     group: str
     """Name of the group, a key of GROUPS."""
@@ -75,7 +75,7 @@ class Symmetry(NamedTuple):
     """
 
     by_rounding: float
-    """Largest change of a prediction if inputs are perturbed as by rounding, divided like `change`."""
+    """Largest change of a prediction under perturbations of the size of rounding, divided like `change`."""
 
     precisions: tuple[str, ...]
     """Floating-point types with less precision than float64 in which the rule computes."""
@@ -84,8 +84,8 @@ class Symmetry(NamedTuple):
     def word(self) -> str:
         """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may have caused the change.
 
-        For a rule that computes in less precision than float64, changes by rounding are normal. Such changes
-        then count as `invariant`.
+        All rules that compute in less precision than float64 show changes by rounding. For them, a change
+        that rounding may have caused counts as `invariant`.
         """
         if self.change < UNCHANGED:
             return "invariant"
@@ -104,7 +104,7 @@ class Symmetry(NamedTuple):
 
     @property
     def measured(self) -> str:
-        """The measured numbers from which the verdict follows, in words."""
+        """Text with the measured numbers from which the verdict follows."""
         change = f"transformed inputs change predictions by {self.change:.1g}"
         by_rounding = f"rounding of inputs by {self.by_rounding:.1g}, relative to the change by training"
         inside = f"; the rule computes in {listed(self.precisions)}" if self.precisions else ""
@@ -114,7 +114,7 @@ class Symmetry(NamedTuple):
 def magnified(precisions: Sequence[str]) -> float:
     """Return the factor by which a rule may amplify rounding errors.
 
-    A change of predictions counts only if it exceeds the change by rounding errors times this factor.
+    A larger change of predictions than this factor times the change by rounding errors disproves invariance.
 
     Args:
         precisions: floating-point types with less precision than float64 in which the rule computes.
@@ -157,7 +157,7 @@ def _severity(measured: Symmetry) -> tuple[int, float]:
 def declared(update: Update) -> list[Verdict]:
     """Return the verdicts that follow from an update rule's structure: for a linear neuron, then for a net.
 
-    If the rule cannot train nets, there is only the first. Raises: BadInput.
+    If the rule cannot train nets, only the verdict for the neuron is returned. Raises: BadInput.
     """
     return [verdict(setup.learners[0], setup) for setup in setups(update)]
 
@@ -184,7 +184,7 @@ def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) ->
 def setups(update: Update, seed: int = 0) -> list[Experiment]:
     """Return an experiment that trains a neuron by the rule, and one that trains a net, if the rule can.
 
-    Raises: BadInput.
+    Raises: BadInput if the rule cannot train a neuron.
     """
     neuron, refused = None, None
     for loss in LOSSES:
@@ -221,9 +221,9 @@ def _small_experiment(update: Update, architecture: Any, loss: str, seed: int) -
 
 
 class _Model:
-    """Model (a linear neuron or a net) that a rule trains twice, on unchanged and on transformed data.
+    """Model (a linear neuron or a net) that a rule trains on unchanged, transformed and perturbed data.
 
-    The predictions of the two training runs are compared.
+    The predictions on changed data are compared with the predictions on unchanged data.
     """
 
     def __init__(self, setup: Experiment) -> None:
@@ -254,8 +254,8 @@ class _Model:
     def _measure_rounding(self, change: float) -> None:
         """Measure how much rounding errors of the instances change predictions.
 
-        Up to PAIRS pairs of random perturbations are tried, until this change is large enough to explain
-        `change`.
+        Up to PAIRS pairs of random perturbations are tried until rounding errors may explain `change`, a
+        change under transformations.
         """
         while self._pairs == 0 or (
             self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
@@ -266,16 +266,16 @@ class _Model:
 
     @property
     def _rounding_error(self) -> float:
-        """Size of rounding errors in the lowest precision that the rule uses."""
+        """Size of perturbations: a multiple of the machine epsilon of the lowest precision in the rule."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 
 
 def lower_precisions(seen: set[str]) -> Any:
-    """Return a context that records the floating-point types with less precision than float64.
+    """Return a context that adds the names of floating-point types below float64 to the set `seen`.
 
-    It adds the types of all tensors that operations return to `seen`. Tensors with a single number, such as
-    counts of steps, are ignored.
+    The types are those of all tensors that operations return inside the context. Tensors with a single
+    number, such as counts of steps, are ignored.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
@@ -318,9 +318,10 @@ def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", se
     """Assert that transformations of the inputs do not change what an optimizer learns.
 
     `symmetry` measures the change. The group is rotations, permutations, sign flips or scalings. For example,
-    `assert_invariant(lambda parameters: torch.optim.SGD(parameters, lr=0.1))` passes. Raises: AssertionError
-    with the measured change. This is also raised if the optimizer amplifies rounding so much that the
-    measurement is inconclusive.
+    `assert_invariant(lambda parameters: torch.optim.SGD(parameters, lr=0.1))` passes.
+
+    Raises: AssertionError with the measured change. An optimizer that amplifies rounding too much to be
+    judged also raises this error. See `symmetry` for ValueError.
     """
     measured = symmetry(make_optimizer, group, seed)
     if measured.word != "invariant":
@@ -328,7 +329,7 @@ def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", se
 
 
 def _class_of_made(make_optimizer: MakeOptimizer) -> type[Optimizer]:
-    """Return a class whose objects have all attributes of the optimizers that `make_optimizer` returns.
+    """Return an optimizer class. Its objects are copies of the optimizers that `make_optimizer` returns.
 
     The constructor ignores `lr`, so that the learning rates are those of `make_optimizer`.
     """
@@ -344,7 +345,6 @@ def _class_of_made(make_optimizer: MakeOptimizer) -> type[Optimizer]:
 
 
 def _create_optimizer(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
-    """Create the optimizer of a model's parameters by calling `make_optimizer`, a function or a class."""
     if isinstance(make_optimizer, type):
         return optimizers.make_optimizer(make_optimizer, model.parameters(), model)
     parameters = inspect.signature(make_optimizer).parameters

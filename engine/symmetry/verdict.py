@@ -1,6 +1,7 @@
 """Verdicts that follow from the structure of a learner.
 
-They say under which group its predictions are invariant, and whether they are affine in the labels.
+They name the group of transformations that change no predictions of the learner. They also say whether its
+predictions are affine in the labels.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from engine.updates import BEST
 
 
 def verdict(learner: Learner, setup: Setup) -> Verdict:
-    """Return the verdict on a learner's invariance. It follows from the structure of the learner.
+    """Return the verdict on a learner's invariance, which follows from the structure of the learner.
 
     Source: WKA21 Thm 2; theory/symmetry#rotation-invariance.
     """
@@ -63,8 +64,8 @@ def _verdict_on_steps(trained: Trained, setup: Setup) -> Verdict:
 def _unchanged_group(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
     """Return the largest known group of transformations that change no predictions of a learner.
 
-    The learner is not rotation invariant, because its initial weights favour some features. But permutations
-    and sign flips of the features, for example, may change no predictions.
+    The learner is not rotation invariant, because its initial weights favour some features. But it may still
+    be invariant under a smaller group, such as permutations and sign flips of the features.
     """
     architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
@@ -103,11 +104,12 @@ def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
 
 
 def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
-    """Return whether every prediction is a₀ + Σ_j a_j y_j, where a does not depend on the labels.
+    """Return whether every prediction is a₀ + Σ_j a_j y_j, with coefficients that do not depend on labels.
 
-    a may depend on the instances and on random numbers of the learner. This holds for least squares, ridge
-    regression and kernels. It also holds for gradient descent on square loss of one linear neuron, if neither
-    its rates nor its end depend on labels. Source: theory/hadamard#random-signs.
+    The coefficients may depend on the instances and on random numbers of the learner. Predictions have this
+    form for least squares, ridge regression and kernels. They also have it for gradient descent on square
+    loss of one linear neuron, if neither its rates nor its end depend on labels. Source:
+    theory/hadamard#random-signs.
     """
     name = learner.name
     if setup.protocol.schedule().clips_at is not None:

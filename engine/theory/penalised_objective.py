@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """Base class of theory lines about nets with the least mean square error plus λ/2 Σ_j (a_j² + w_j²)."""
+    """Base class of theory lines about nets that minimise the mean square error + λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)

@@ -54,8 +54,9 @@ class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
             requirement = "a linear neuron whose steps are multiples of single examples"
             return Finding(False, f"the line requires {requirement}, and {name} is not known to be one")
         if judged.invariant != "on this data":
-            requirement = "a rule that is rotation invariant on rows of ±1, but not on all rows"
-            return Finding(False, f"the line requires {requirement}, and {name} uses {update.kind}")
+            rules = "rules that are rotation invariant on rows of ±1 only"
+            on_all = "is rotation invariant on all rows" if judged.invariant else "is not rotation invariant"
+            return Finding(False, f"the line is for {rules}, but {name} {on_all}")
         return at_rate_lr(learner, experiment) or Finding(
             True, f"the steps of {name} along single rows of ±1 are multiples of these rows"
         )

@@ -1,4 +1,4 @@
-"""Problems and learners offered for a new experiment: those that built-in presets use most often."""
+"""Problems and learners for a new experiment: the most frequent ones of the built-in presets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FirstProblem(NamedTuple):
     """Problem that the app offers for a new experiment.
 
     Args:
-        matrix: kind of the matrix, whose rows are the instances.
+        matrix: kind of the matrix. Its rows are the instances.
         target: kind of the target, which gives the labels.
     """
 

@@ -96,7 +96,7 @@ PresetGroup = tuple[str, Sequence[PresetEntry]]
 
 
 def groups(opened: str | None = None) -> list[PresetGroup]:
-    """Return the groups: the user's presets, recommended presets, guided paths, and the rest by subject.
+    """Return the user's presets, the recommended presets, the guided paths, and other presets by subject.
 
     The first group starts with entries for a new experiment and for the user's table.
 
@@ -144,7 +144,7 @@ def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]
 
 
 def best(matches: Iterable[PresetGroup], typed: str) -> PresetEntry | None:
-    """Return the first preset whose name contains the typed words, else the first preset in `matches`."""
+    """Return the first preset in `matches` whose name has the typed words, or else the first preset."""
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),

@@ -1,9 +1,8 @@
 """Preview of a preset: its text, and a stored thumbnail, which is a picture made of characters.
 
 The colour of each character is stored as a letter, because themes have different colours. In a chart, a
-letter
-stands for a colour of the palette, and an accented letter for its faded version. In a heat map, a letter, a
-digit, "+" or "/" stands for a step of the colour map.
+letter stands for a colour of the palette, and an accented letter for its faded version. In a heat map, a
+letter, a digit, "+" or "/" stands for a step of the colour map.
 """
 
 from __future__ import annotations

@@ -49,19 +49,20 @@ class TableChoices:
     rotate: bool = False
 
     def read(self) -> Table | EncodedTable:
-        """Read the table. If labels are in a column of it, also encode words, dates and missing cells.
+        """Read the table. If it has a column of labels, also encode words, dates and missing cells.
 
-        Raises: BadInput with the wrong setting, such as data.header. If the table needs skrub, which is not
-        installed, the setting is data.encode.
+        Raises: BadInput that names the wrong setting, such as data.header. If the table needs the package
+            skrub, which is not installed, the setting is data.encode.
         """
         request = table.Request(self.path, self.settings, self.label)
         return table.read(request, DATA) if self.label is None else read_encoded(request, DATA)
 
 
 def probable_label(first: FirstRows) -> int | None:
-    """Guess the column of labels: its name is in LABEL_NAMES, or it alone has words, or it is the last.
+    """Guess the column of labels.
 
-    Return None if no column is usable, or if the file format stores labels separately.
+    It is the first column with a name in LABEL_NAMES, or else the only column of words, or else the last
+    column. Return None if no column is usable, or if the file format stores labels separately.
     """
     columns = [column for column in first.columns if column not in first.aside]
     if first.has_labels or not columns:
@@ -82,7 +83,7 @@ def features_of(
 ) -> tuple[int | str, ...] | None:
     """Return the feature columns, without `omitted` columns.
 
-    If no column has to be left out, return None: `TableChoices.read` then finds the features itself.
+    If no column must be left out, return None. `TableChoices.read` then chooses the features.
 
     Args:
         keeps_words: whether columns of words are features. Such features need skrub.
@@ -122,7 +123,8 @@ def document(choices: TableChoices, rows: Table | EncodedTable) -> Raw:
     """Return an experiment in which several learners train on a table and are tested on held-out rows.
 
     The features are standardised, so their covariance matrix Σ has the trace d. The learning rate of GD is
-    derived from an upper bound on the curvature: 2 tr Σ for square loss, tr Σ / 4 for logistic loss.
+    derived from an upper bound on the curvature. The bound is 2 tr Σ for square loss, and tr Σ / 4 for
+    logistic loss.
 
     Raises: BadInput if the labels are not of the chosen kind.
     """
@@ -220,7 +222,7 @@ def is_file(typed: str) -> bool:
 def completions(typed: str) -> list[str]:
     """Return the tables and folders whose paths start with `typed`; tables come first.
 
-    Folders end in a slash. If `typed` ends in a slash, the last completion is the parent folder.
+    Folders end in a slash. If `typed` is empty or ends in a slash, the last completion is the parent folder.
     """
     from engine.problems.formats.of_file import FORMATS
 

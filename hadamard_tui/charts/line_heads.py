@@ -75,15 +75,13 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    The learner's loss may fall below a lower bound that does not apply to it. The result calls such a bound
-    "a bound that the learner may beat".
+    The words begin a sentence. The learner's loss may fall below a lower bound that does not apply to it.
     """
     if not line.on_problem.holds:
-        return Standing("not applicable", "dim", line.on_problem.reason)
+        return Standing("Not applicable", "dim", line.on_problem.reason)
     finding = line.on_learners[learner_name]
     if finding.holds:
-        return Standing("applies", "green", line.on_problem.reason)
-    words = (
-        "a bound that the learner may beat" if line.statement.direction in FROM_BELOW else "does not apply"
-    )
+        return Standing("Applies", "green", line.on_problem.reason)
+    is_bound = line.statement.direction in FROM_BELOW
+    words = f"{learner_name} may beat this bound" if is_bound else "Does not apply"
     return Standing(words, "yellow", finding.reason)

@@ -70,6 +70,7 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 # Largest number of characters of a decimal number. Longer numbers get a power of ten, if this is shorter.
 _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
+_SHORT = 3  # decades of a log axis up to which ticks may be at multiples of powers of ten
 _WHOLE = 1e7  # whole numbers below this show all digits
 
 
@@ -90,7 +91,10 @@ def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
 
 
 def tick_label(value: float) -> str:
-    """Return the label of a tick: whole numbers below 10⁷ with all digits, others with four digits."""
+    """Return the label of a tick.
+
+    Whole numbers below 10⁷ have all their digits, and all other numbers have four significant digits.
+    """
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")
@@ -102,20 +106,22 @@ def ticks(
 ) -> tuple[Tick, ...]:
     """Return at most `most_ticks` ticks within the limits, as pairs of value and label, in increasing order.
 
-    On a log axis, ticks are at powers of ten. If fewer than `least` powers of ten are within the limits,
-    ticks are at 1, 2 and 5 times the powers of ten. If fewer than `least` of these ticks are within the
-    limits, the ticks are evenly spaced.
+    On a log axis, ticks are at powers of ten. If the axis is short and fewer than `least` powers of ten are
+    within the limits, ticks are at 1, 2 and 5 times the powers of ten. If fewer than `least` of these ticks
+    are within the limits, the ticks are evenly spaced.
 
     Args:
         is_whole: whether ticks must be at whole numbers.
-        least: minimum number of ticks at powers of ten; at least 2.
+        least: minimum number of ticks at powers of ten; at least 2. A long log axis may have fewer ticks.
     """
     if most_ticks < 1:
         return ()
     if log:
-        for values in (_decade_ticks(limits, most_ticks), _multiple_ticks(limits, most_ticks)):
-            if len(values) >= min(max(least, 2), most_ticks):
-                return tuple((value, _log_label(value)) for value in values)
+        decades, wanted = _decade_ticks(limits, most_ticks), min(max(least, 2), most_ticks)
+        is_long = len(decades) > 1 and limits[1] / limits[0] > 10.0**_SHORT
+        values = decades if is_long or len(decades) >= wanted else _multiple_ticks(limits, most_ticks)
+        if is_long or len(values) >= wanted:
+            return tuple((value, _log_label(value)) for value in values)
     values = [value for value in _linear_ticks(limits, most_ticks, is_whole) if value > 0 or not log]
     return tuple(zip(values, _tick_labels(values), strict=True))
 
@@ -159,7 +165,7 @@ def _decade_ticks(limits: Limits, most_ticks: int) -> list[float]:
 def _multiple_ticks(limits: Limits, most_ticks: int) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
-    candidates = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
+    candidates = (factor * 10.0**n for n in range(first, first + _SHORT + 1) for factor in (1, 2, 5))
     inside = [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
     return inside[:: max(1, math.ceil(len(inside) / most_ticks))]
 

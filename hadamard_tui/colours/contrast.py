@@ -72,7 +72,7 @@ def legible(colour: str) -> str:
     """Return a colour that is legible as text.
 
     If the contrast of `colour` to the background is below LEGIBLE, the result is a mixture with the colour of
-    theory lines. Their share is the smallest multiple of 1/_STEPS that gives enough contrast.
+    theory lines. The share of the theory colour is the smallest multiple of 1/_STEPS that suffices.
     """
     return _legible_on_ground(colour, palette.current().ground, palette.current().theory)
 

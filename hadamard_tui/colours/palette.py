@@ -1,8 +1,14 @@
 """Colours of curves, with one palette for each background, and colours of heat maps.
 
-Hue shows the kind of learner: dense gradient rules are blue, exact solvers and kernels teal, multiplicative
-rules red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
-second-order rules violet, all others grey-green. Lightness distinguishes curves of one kind.
+Hue shows the kind of learner, and lightness distinguishes curves of one kind. The hues are:
+
+- blue: dense gradient rules;
+- teal: exact solvers and kernels;
+- red to orange: multiplicative rules;
+- magenta: spindly and sparse nets;
+- yellow: coordinate-wise and sign rules;
+- violet: spectral and second-order rules;
+- grey-green: all others.
 
 These shades were found by a search. It maximised the smallest OKLab distance between two curves in the same
 picture, over all pictures of built-in presets with at most six curves. The distances were computed for normal

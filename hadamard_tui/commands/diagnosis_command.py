@@ -78,8 +78,8 @@ def diagnose_table(
 
     In each pair, one learner uses the columns as they are, and its partner is rotation-invariant. Both train
     on the same rows, before and after a random rotation of the standardised columns. The columns carry
-    meaning if the first learner is better than its partner before the rotation, and becomes worse by the
-    rotation.
+    meaning if the first learner is better than its partner before the rotation, and worse after the rotation
+    than before.
     """
     from engine.core import files
     from engine.core.parts import BadInput

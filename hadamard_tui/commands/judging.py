@@ -46,7 +46,10 @@ def verify_presets(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Run presets and judge their claims. The exit code is 1 if a claim fails."""
+    """Run presets and judge their claims.
+
+    The exit code is 1 if a claim does not hold, or if a learner diverges unexpectedly.
+    """
     from engine.core import files
     from engine.core.parts import BadInput
     from engine.spec import presets

@@ -61,8 +61,10 @@ def load(
 def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
     """Load a preset like `load`, and replace texts that the option --set makes false.
 
-    If --set changes what is run, the title of the document becomes a list of the changes. Other texts about
-    the preset become empty. A text that --set itself sets is kept. Raises: BadInput.
+    If --set changes the experiment, the title of the document becomes a list of the changes, and other texts
+    about the preset become empty. A text that --set itself sets is kept.
+
+    Raises: BadInput.
     """
     from engine.core.parts import BadInput
     from engine.spec import documents, presets
@@ -126,7 +128,7 @@ def need_terminal(preset: str) -> None:
 
 
 def refuse_preset(word: str) -> None:
-    """Raise BadInput if `word` is the name of a preset, typed where a command must stand."""
+    """Raise BadInput if a word in the place of a command is the name of a preset."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 

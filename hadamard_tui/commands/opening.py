@@ -42,10 +42,10 @@ def open_demo(
 ) -> int:
     """Follow a guided path, or give a talk. Without a name, list the paths and talks.
 
-    At each stop, a path asks for a prediction, runs a preset, and explains the result. The key B changes the
-    set-up so that the theorem of the stop no longer applies. Page down or > goes to the next stop, page up or
-    < to the previous one. The full stop key blanks the screen. Backspace shows the preset of the stop again,
-    without changes.
+    At each stop, a path asks for a prediction, runs a preset, and explains the result. The key B runs the
+    preset with one change that breaks this result. Page down or > goes to the next stop, page up or < to the
+    previous one. The full stop key blanks the screen. Backspace shows the preset of the stop again, without
+    changes.
     """
     if not stops and not script and sheet is None:
         from hadamard_tui.headless import console, listing

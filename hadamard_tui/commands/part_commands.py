@@ -102,10 +102,11 @@ def check_parts(
 ) -> int:
     """Check the parts in files on small experiments, as the program's own parts are tested.
 
-    Each part must have a docstring and run. The part's results must not change if replicas run one by one, if
-    the same seed is used again, or if the run uses float32. It must agree with its naive twin, a simple
-    function for comparison, if the file has one. It must have the symmetries that it declares. With random
-    settings, it must run or refuse them. The exit code is 1 if a check fails.
+    Each part must have a docstring and run. A second run with the same seed must have equal results. If
+    replicas run one by one, or if the run uses float32, results may differ only by rounding errors. The part
+    must agree with its naive twin, a simple function for comparison, if the file has one. It must have the
+    symmetries that it declares. With random settings, it must run or refuse them. The exit code is 1 if a
+    check fails.
     """
     from engine.core.outside import outside
     from engine.core.parts import BadInput

@@ -91,7 +91,7 @@ def show_run(run: Word, as_json: AsJson = False) -> None:
 
 @command("diff")
 def diff_runs(before: Word, after: Word) -> None:
-    """Print what differs between two runs: in their experiments, findings and measured numbers."""
+    """Compare two runs: print the differences of their experiments, and their findings and claims."""
     from hadamard_tui.headless import console, stored_results
     from hadamard_tui.state.run_choice import single
 

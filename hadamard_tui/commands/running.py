@@ -224,10 +224,10 @@ def write_report(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Write a page for each preset, as share does, and an index. The exit code is 1 if a claim fails.
+    """Write a page for each preset, as share does, and an index.
 
-    If a report was stopped, the same command continues it. Pages of built-in presets are reused until the
-    program or the preset changes.
+    The exit code is 1 if a claim does not hold, or if a page cannot be made. If a report was stopped, the
+    same command continues it. Pages of built-in presets are reused until the program or the preset changes.
     """
     from engine.spec import presets
     from hadamard_tui.headless import console

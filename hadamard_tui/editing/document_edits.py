@@ -47,7 +47,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
 
     Args:
         number: index of the removed axis among the document's axes.
-        clock: the new x-axis of pictures whose x-axis was the removed axis, such as the number of examples.
+        clock: the new x-axis, such as the number of examples, of pictures whose x-axis is removed.
     """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
@@ -74,7 +74,7 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
     Args:
         number: index of the axis among the document's axes.
-        kind: "range", or any other word for a list.
+        kind: "range", or another word for a list.
     """
     axis = raw["axes"][number]
     try:
@@ -94,7 +94,7 @@ def add_picture(raw: Raw, clock: str) -> None:
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture from a document. Pictures that have it as their background lose this background.
+    """Remove a picture from a document. Pictures with this picture as background lose their background.
 
     A claim that names no picture is about the first picture of the document. If the first picture is removed,
     such a claim gets its name, or "the removed picture" if it has no name. Otherwise, the claim would become
@@ -170,8 +170,8 @@ class Names:
     def blamed(self, raw: Raw, place: str) -> str:
         """Return the field that the user must change to correct an error at `place`.
 
-        This is the field at `place`, such as `learners[1].name`. If the error is that two names are equal, it
-        is the name that the user typed last.
+        If the error is that two names are equal, this is the field of the name that the user typed last.
+        Otherwise, it is the field at `place`, such as `learners[1].name`.
         """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
@@ -180,9 +180,9 @@ class Names:
         return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
-        """Rename all references to a learner, an axis or a picture, just before `place` gets the name `new`.
+        """Rename all references to a learner, an axis or a picture before it gets the name `new`.
 
-        If `place` is not the place of such a name, do nothing.
+        Call this just before `new` is put at `place`. If `place` is not the place of such a name, do nothing.
         """
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:

@@ -100,7 +100,9 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Set the letters that label learners in charts. Learners without a letter get the next free letters.
+        """Set the letters that label learners in charts.
+
+        Learners without a letter in `letters` get the next free letters.
 
         Args:
             letters: for each learner, by name, the position of its letter in the alphabet, from 0.
@@ -208,9 +210,10 @@ class EditableExperiment:
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """Return the number, or list of numbers, that an expression gives, such as 1/8 for 1/d with d = 8.
+        """Return the number, or list of numbers, that an expression at `place` gives.
 
-        Return None if there is no expression at `place`, or if the experiment is invalid.
+        For example, the expression 1/d gives 1/8 if d = 8. Return None if there is no expression at `place`,
+        or if the experiment is invalid.
         """
         value = self.value(place)
         if self.error is not None or not any(isinstance(element, str) for element in _as_sequence(value)):
@@ -320,7 +323,7 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner_number: int) -> int:
-        """Remove a learner, unless it is the last active one, and return the number of the next selection."""
+        """Remove a learner, unless it is the last active one. Return the number of the learner to select."""
         if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
@@ -330,7 +333,7 @@ class EditableExperiment:
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
-        """Switch a learner on or off. The last active learner stays on, and the result is then False."""
+        """Switch a learner on or off, and return True. The last active learner stays on: return False."""
         if learner_number in self.off:
             del self.off[learner_number]
         elif len(self.learners) - len(self.off) > 1:
@@ -384,7 +387,7 @@ class EditableExperiment:
         self._check_document()
 
     def _document_to_run(self) -> Raw:
-        """Return the document to run, without switched-off learners but with all claims."""
+        """Return the document to run: with all claims, but without switched-off learners."""
         running = [learner for place, learner in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
@@ -431,7 +434,8 @@ class EditableExperiment:
     def _texts_of_experiment(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """Return the title, story and source of the experiment.
 
-        If the user has changed what is run, the title states the changes, and story and source are empty.
+        If the user has changed the experiment of the preset, the title states the changes, and story and
+        source are empty.
         """
         origin = self._origin
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
@@ -446,7 +450,7 @@ def _document_of(preset: str | None) -> Raw | None:
 
 
 def _mentions(field: Any, name: str) -> bool:
-    """Return whether an expression in `field` may use a name. Conditions `where` do not count."""
+    """Return whether an expression in `field` may use a name. Conditions `where` are not searched."""
     if isinstance(field, str):
         return re.search(rf"\b{re.escape(name)}\b", field) is not None
     if isinstance(field, dict):
@@ -463,9 +467,9 @@ POINTS, MOST_TRIED = 5, 12
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
-    """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
+    """Return a copy of an experiment that sweeps the number at `place`, with pictures of the sweep.
 
-    The sweep has values near the number (see `_numbers_around`), without values at which the experiment
+    The sweep has values near the number (see `_numbers_around`). It leaves out values at which the experiment
     cannot run. The copy has no claims, because the claims of the original are about a single value of the
     number.
 
@@ -474,7 +478,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
         symbol: symbol of the number in titles and labels.
 
     Raises: BadInput if the place has no number, if there is already a sweep axis, or if no other number is
-    valid.
+        valid.
     """
     raw, current = editable.raw, editable.value(place)
     if raw["axes"]:
@@ -502,7 +506,7 @@ def _fitting_numbers(
 ) -> Iterator[float]:
     """Yield numbers near `start`, the nearest first, with which the experiment can run.
 
-    An experiment can run with a number if no error follows when the number is set at `place`.
+    The set-up must be valid with the number at `place`.
     """
     for candidate in islice(_numbers_around(start, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()

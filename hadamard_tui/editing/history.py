@@ -37,7 +37,10 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _part_phrase(editable: EditableExperiment, item_name: str) -> str:
-    """Return a phrase for a part of the set-up: "A (GD)" for "learners[0]", "the update" for "update"."""
+    """Return a phrase for a part of the set-up, such as "A (GD)" for "learners[0]".
+
+    A part that is not in a list gets its own name, as in "the update" for "update".
+    """
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
         return f"the {item_name}"
@@ -123,7 +126,7 @@ class History:
         self._typed = None
 
     def limit(self, is_limited: bool) -> None:
-        """Let `undo` go back no further than to the current state, or to every recorded state again."""
+        """Limit `undo` to changes after the current state, or remove this limit."""
         self._first = self._now if is_limited else 0
 
     @property
@@ -168,7 +171,7 @@ def _setup_changes(before: EditableExperiment, after: EditableExperiment) -> Ite
 
 
 def _changes_of_views(old: Raw, new: Raw) -> Iterator[str]:
-    """Yield changes of pictures and claims, which follow from other changes if there are any."""
+    """Yield changes of pictures and claims. They are described only if nothing else has changed."""
     for part in ("pictures", "claims"):
         yield from _item_changes(part, old[part], new[part])
 
@@ -176,7 +179,10 @@ def _changes_of_views(old: Raw, new: Raw) -> Iterator[str]:
 def _item_changes(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
-            yield from (f"{_item_name(part, number, was)}: {change}" for change in between(was, now, ""))
+            changes = between(was, now, "")
+            without_name = [change for change in changes if change.place != "name"]
+            item_name = _item_name(part, number, now if without_name else was)
+            yield from (f"{item_name}: {change}" for change in without_name or changes)
         return
     fewer, more = sorted((old, new), key=len)
     alike = (number for number, pair in enumerate(zip(fewer, more, strict=False)) if pair[0] != pair[1])

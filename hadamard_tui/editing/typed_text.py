@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def inline_toml(value: Any) -> str:
-    """Return a value as TOML on one line, without entries that are None."""
+    """Return a value as TOML on one line. Entries that are None are left out."""
     if isinstance(value, dict):
         pairs = ((key, child) for key, child in value.items() if child is not None)
         return "{" + ", ".join(f"{_toml_key(key)} = {inline_toml(child)}" for key, child in pairs) + "}"
@@ -181,10 +181,10 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 
 
 def steps_of_number(start: Any, is_whole: bool, up: bool) -> list[Any]:
-    """Return the next values above or below `start`, the nearest first; none if `start` is not a number.
+    """Return the next numbers above or below `start`, the nearest first; none if it is no number.
 
-    For a whole number, powers of two are among the next values. In an expression such as 1/(2d), only the
-    leading factor changes, so that the variables remain.
+    For a whole number, powers of two are among the next numbers. If `start` is an expression such as 1/(2d),
+    its leading factor changes, and its variables remain.
     """
     if isinstance(start, str):
         return (
@@ -220,7 +220,7 @@ def _next_number(current: float, is_whole: bool, up: bool) -> float:
 
 
 def _number_ladder(start: float, is_whole: bool) -> list[float]:
-    """Return positive numbers around `start` in increasing order. A key press steps from one to the next."""
+    """Return positive numbers around `start` in increasing order. A key press steps to the next one."""
     decade = math.floor(math.log10(start))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED

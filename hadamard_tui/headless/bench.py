@@ -50,7 +50,7 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """Benchmark job, with the cost of its last run."""
+    """Benchmark job, and the cost of its last run."""
 
     job: BenchmarkJob
     measured: Measured
@@ -116,7 +116,7 @@ class BenchmarkJob(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Cost of a run, with its results."""
+    """Cost and results of a run."""
 
     cpu: float
     wall: float

@@ -67,7 +67,9 @@ def compute_all(
     lines: ProgressLines | None = None,
     devices: Sequence[Begin] = (),
 ) -> Results:
-    """Run all points of a sweep. Progress and notes about data files are printed on `errors`.
+    """Run all points of a sweep, and return their results.
+
+    Progress and notes about data files are printed on `errors`.
 
     Args:
         threads: maximum number of threads of torch; None for no limit.
@@ -149,7 +151,7 @@ class Done:
         return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
 
     def as_json(self, by_replica: bool = False) -> bytes:
-        """Return the results as JSON, with `by_replica` also the values of each replica.
+        """Return the results as JSON. If `by_replica`, the JSON also has the values of each replica.
 
         Raises: BadInput for too many values.
         """
@@ -159,10 +161,10 @@ class Done:
 def computed(
     preset: str, document: Raw, errors: Console, fresh: bool = False, devices: Sequence[Begin] = ()
 ) -> Done:
-    """Run the experiment in `document`, which is `preset` with changes, and store the run.
+    """Run the experiment in `document`, and store the run. `document` is `preset` with changes.
 
-    Sweep points that earlier runs have computed are read from the store, unless `fresh`. If `errors` is a
-    terminal, the costs of expensive measures are printed before the run.
+    Unless `fresh`, results of sweep points that earlier runs computed are read from the store. If `errors` is
+    a terminal, the costs of expensive measures are printed before the run.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """

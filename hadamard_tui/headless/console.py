@@ -69,17 +69,17 @@ class Errors(Console):
 
 
 def errors() -> Console:
-    """Return the console on standard error, which gets everything but results."""
+    """Return the console on standard error. It gets all output except results."""
     return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """Provide a function that shows progress, given a description of the work and its finished share.
+    """Provide a function that shows progress. It gets a description of the work and the finished share.
 
-    A terminal shows a bar, and its cursor is made visible again even if a signal ends the program. Otherwise,
-    a line is printed every ten seconds. A command with several jobs passes the same `lines` to all jobs,
-    because `lines` holds the time of the last line.
+    In a terminal, it shows a bar. The cursor becomes visible again even if a signal ends the program.
+    Otherwise, it prints a line at most every PERIOD seconds. A command with several jobs passes the same
+    `lines` to all jobs, because `lines` holds the time of the last line.
     """
     bar = Progress(
         TextColumn("{task.description}"),

@@ -30,13 +30,13 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Print an error in the user's input as one line. Return the exit code."""
+    """Print an error in the user's input as one line. Return the exit code REFUSED."""
     _print_error(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
 
 def broken(error: Exception) -> int:
-    """Print one line about a failure of the program, and save the traceback. Return the exit code."""
+    """Print one line about a failure of the program, and save the traceback. Return the exit code FAILED."""
     import traceback
 
     from platformdirs import user_state_path

@@ -169,7 +169,10 @@ def _hyperparameter_row(field: Field) -> tuple[str, ...]:
 
 
 def _further_lines(member: type[Part]) -> list[str | Text]:
-    """Return the example of a claim, the cost of an expensive measure, or the statement of a theory line."""
+    """Return further lines about a part; none for most families.
+
+    They are the example of a claim, the cost of an expensive measure, or the statement of a theory line.
+    """
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):

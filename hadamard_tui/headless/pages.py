@@ -77,8 +77,7 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Unless `fresh`, stored results and pages of an earlier report are used again, so a stopped report
-    continues.
+    Unless `fresh`, stored results and earlier pages are used again. A stopped report can therefore continue.
 
     Raises: BadInput if a file cannot be written.
     """
@@ -119,7 +118,7 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 
 
 def _page_digest(document: Raw) -> str:
-    """Return a digest of all that determines a preset's page. Equal digests mean equal pages."""
+    """Return a digest of everything that determines the page of a preset. Equal digests mean equal pages."""
     written = msgspec.json.encode(document, order="deterministic")
     return hashlib.sha256(written + f"{_code_digest()}{outside.digest()}".encode()).hexdigest()
 
@@ -202,7 +201,7 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 def _question_section(number: int, stop: Stop) -> str:
     """Return the question of a stop, with space for the answer.
 
-    If losses are drawn against time, there is also a box for a guess about each learner.
+    If the preset has no pictures of its own, there is also a box for a guess about each learner.
     """
     experiment = presets.load(stop.preset, stop.changes)
     question = stop.predict or "What will this run show?"

@@ -128,7 +128,10 @@ def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
 
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
-    """Yield the checks of a part with default hyperparameters. `twin` is its naive twin, if there is one."""
+    """Yield the outcomes of checks of a part. `twin` is its naive twin, if there is one.
+
+    The last check draws hyperparameters at random; the others use default hyperparameters.
+    """
     yield _check_docstring(member)
     try:
         part = member()
@@ -393,7 +396,7 @@ def _check_verdict(raw: Raw) -> Check:
 
 
 def _check_theory_line(raw: Raw, line: Line) -> Check:
-    """Check that the losses of learners respect a theory line, such as a lower bound, that applies to them.
+    """Check that losses respect a theory line, such as a lower bound, for the learners it applies to.
 
     A few standard errors are tolerated. An exact line counts as a lower and as an upper bound.
     """

@@ -65,7 +65,8 @@ _RESET = "\x1b[0m"
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
     """Yield each picture of an experiment, with its headline, its table and the claims about it.
 
-    Claims without a picture come last. A picture that is the background of another one is printed only there.
+    If a picture is the background of another picture, its chart is printed only below that picture. Claims
+    without a picture come last.
 
     Raises: BadInput for a picture that does not exist.
     """
@@ -177,14 +178,14 @@ def table(view: View, width: int) -> Table:
 def _wrapped_heading(head: Text, room: int) -> Text:
     """Break the heading of a column between words, into lines of at most `room` cells.
 
-    With a heading that is too wide, rich would break the numbers in the columns.
+    If a heading were too wide, rich would break the numbers in the columns.
     """
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
 
 def _direction_beside_name(line: LineView) -> str:
-    """Return the direction of a theory line, such as "lower bound", without words that its name contains."""
+    """Return the direction of a theory line, such as "lower bound", without words of its name."""
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
         return words.removeprefix("shape only, ")
@@ -247,8 +248,8 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 def _colour_codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
     """Return the terminal's control codes for a text colour and a background colour.
 
-    A text colour that is not in `rgb` has no code, and neither has the background GROUND. Instead of these
-    colours, the terminal uses its default colour.
+    There is no code for a text colour that is not in `rgb`, and none for the background GROUND. The terminal
+    then uses its default colours.
     """
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []

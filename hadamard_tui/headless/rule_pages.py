@@ -1,6 +1,6 @@
 """Results of `judge` for an update rule, for the terminal, as JSON and as Markdown.
 
-They are the symmetries of the rule, and its losses compared with a lower bound.
+The results are the symmetries of the rule, and its losses compared with a lower bound.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return a table of losses with a row for each curve. A row has a line of text for each x in `where`."""
+    """Return a table of losses. Each curve has one line of text for each x in `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -217,9 +217,9 @@ def show(
 
 
 def checkpoints(trace: Trace) -> list[float]:
-    """Return the x values in the table of losses, of which there are at most three.
+    """Return the x values in the table of losses, at most three.
 
-    They are the first evaluation points at or after ¼ and ½ of the run, and the last one.
+    They are the first evaluation points at or after ¼ and ½ of the run, and the last evaluation point.
     """
     places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
     return [float(x) for x in np.unique(trace.x[places])]
@@ -270,7 +270,7 @@ def _unused_options(bounds: bool, notes: bool) -> Iterator[Text]:
 
 
 def _theory_section(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Yield the theory lines, with the learners that they apply to and the reasons.
+    """Yield each theory line with the learners that it applies to, and the reasons.
 
     Theory lines that do not hold for this problem come last.
     """

@@ -36,9 +36,10 @@ def page(document: Raw, errors: Console) -> JudgementPage:
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[LearnerJudgement]:
-    """Return for each learner of a finished run whether it is rotation invariant.
+    """Judge each learner of a finished run, and return the judgements. `errors` shows the progress.
 
-    The verdicts rest on structure, measurements and bounds. `errors` shows the progress.
+    A judgement says whether the learner is rotation invariant, by its structure and by measurement, and
+    whether its bounds hold.
     """
     judged = []
     with console.progress(errors) as show:

@@ -1,7 +1,7 @@
 """All panels below the chart: those in this package, and those in the user's own modules.
 
 Every file in this package except `panel.py` defines a panel, PANEL. The app imports all panels at its start,
-because it needs their names. A panel imports code that only shows results inside its functions.
+because it needs their names. Functions of a panel import the code that only serves to show results.
 """
 
 from collections.abc import Callable, Iterable

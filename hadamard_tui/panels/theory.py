@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from engine.core.parts import BadInput
+from engine.pictures.bounds import strongest_bound
 from engine.pictures.view import FROM_BELOW
 from engine.problems.examples import can_excerpt, excerpt
 from hadamard_tui.charts.line_heads import head, meaning, proof, standing, whole_name
@@ -134,7 +135,18 @@ def show(context: PanelContext) -> Text:
         text.append(f"{how}; the backend “dense” uses the matrix of instances.\n", "dim")
     applicable = [theorem for theorem in context.trace.theorems if theorem.on_problem.holds]
     picture = new_row(context)
-    for line in sorted(applicable, key=lambda line: _sort_rank(line, curve.learner)):
+    losses = context.loss.view
+    strongest = strongest_bound(losses, losses.curve(curve.name), context.place)
+    kind = "" if strongest is None else strongest.kind
+    bounds = [
+        line
+        for line in applicable
+        if line.on_learners[curve.learner].holds and line.statement.direction == "lower"
+    ]
+    if len(bounds) > 1:
+        count = f"{len(bounds)} lower bounds apply to {curve.learner} in this run."
+        text.append(f"\n{count} The highest is first.\n")
+    for line in sorted(applicable, key=lambda line: _sort_rank(line, curve.learner, kind)):
         text.append("\n").append_text(_line_text(line, curve.learner, curve.verdict.reason))
         if picture is not None and line.on_learners[curve.learner].holds and proof(line.kind):
             text.append_text(picture)
@@ -151,11 +163,14 @@ def reason_text(experiment: Experiment) -> Text:
     return Text(f"{reason}\n\n" if reason else "")
 
 
-def _sort_rank(line: TheoryLine, learner_name: str) -> int:
-    """Return the sort key of a theory line: 0 if it applies, 1 for other lower bounds, 2 for other lines."""
-    if line.on_learners[learner_name].holds:
-        return 0
-    return 1 if line.statement.direction in FROM_BELOW else 2
+def _sort_rank(line: TheoryLine, learner_name: str, strongest: str) -> tuple[int, bool]:
+    """Return the sort key of a theory line: first lines that apply, then other lower bounds, then the rest.
+
+    `strongest` is the kind of the highest lower bound, which comes before other lines of the same rank.
+    """
+    is_bound = line.statement.direction in FROM_BELOW
+    rank = 0 if line.on_learners[learner_name].holds else 1 if is_bound else 2
+    return rank, line.kind != strongest
 
 
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:

@@ -38,6 +38,9 @@ If a learner has more weights, an evenly spaced selection is drawn.
 MOST_MARKED = 8
 """Maximum number of features of a target that are marked. If the target has more, none are marked."""
 
+MARK = "★"
+"""Mark of the weights of the target's features."""
+
 MOST_POINTS = 1 << 15
 """Maximum number of points of all curves together. A screen has fewer dots."""
 
@@ -96,7 +99,7 @@ def _plot_by_feature(context: PanelContext) -> Plot:
     if marked:
         series_name = f"{_weights_named(marked, 'the target')}{_value_range(weights[list(marked)])}"
         at = np.array(marked)
-        series.append(Series(series_name, at.astype(float), weights[at], tint, "points", mark="★"))
+        series.append(Series(series_name, at.astype(float), weights[at], tint, "points", mark=MARK))
     x = features.astype(float)
     on = Axes(
         _chart_title(context), "feature", "weight", limits(x), _axis_limits(series), x_whole=are_whole(x)
@@ -111,8 +114,9 @@ def _note_on_scale(context: PanelContext) -> str:
 def _chart_title(context: PanelContext) -> str:
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
-    if count == 1:
-        return f"Weights of {curve_name}"
+    if count == 1:  # the title explains the mark, because a low chart has no legend
+        mark = f" ({MARK} the target)" if target_features(context.experiment) else ""
+        return f"Weights of {curve_name}{mark}"
     feature = first_feature(problem.target, problem.matrix, context.experiment.run.seed)
     called = "" if feature is None else f": feature {feature}"
     return f"Weights of {curve_name} for target 1 of {count}{called}"
@@ -181,7 +185,7 @@ def weight_series(context: PanelContext) -> list[Series]:
     ]
     tint = colour_of(context.loss.view.curve(curve.name))
     for number, line in enumerate(weights[len(rest) :]):
-        lines.append(Series("" if number else of_target, x, line, tint, mark="★"))
+        lines.append(Series("" if number else of_target, x, line, tint, mark=MARK))
     return lines
 
 

@@ -58,6 +58,11 @@ class Guesses:
                 max(self._place_of_guess(learner_name) + records, 0), len(self.places)
             )
 
+    def move_to(self, x: float) -> None:
+        """Move the current guess to the evaluation point nearest to `x`."""
+        if (learner_name := self.learner) is not None:
+            self._records[learner_name] = int(np.abs(self.places - x).argmin())
+
     def take(self) -> None:
         """Confirm the current guess, and go to the next learner without a confirmed guess."""
         if (learner_name := self.learner) is not None:

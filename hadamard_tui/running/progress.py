@@ -77,10 +77,10 @@ class EngineTime:
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call to the working time, if the last call started the stopwatch.
+        """Start or stop the stopwatch. If it was running, add the time since the last call.
 
         Args:
-            is_running: whether the engine works from now on, which starts the stopwatch.
+            is_running: whether the engine works from now on.
         """
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None

@@ -147,7 +147,8 @@ class Session:
         at_once: whether to ignore the pace and show results as soon as they are computed.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a stored run; None to compute the run here.
-        devices: CUDA devices between which the run is divided, if its field `run.device` is "auto" or "cuda".
+        devices: CUDA devices between which the run is divided, if the experiment's field `run.device` is
+            "auto" or "cuda".
     """
 
     def __init__(

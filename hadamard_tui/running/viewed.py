@@ -1,4 +1,4 @@
-"""Views and headlines of growing results, and workers that retrain learners, all computed on demand.
+"""Views and headlines of growing results, and workers that retrain learners, all made on demand.
 
 The functions import the code of views and workers themselves, because the first paint does not need it.
 """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
-"""Minimum screen widths in columns: for a preview beside the list, and for titles in such a list."""
+"""Minimum screen widths in columns: for a preview beside the list, and for titles beside a preview."""
 
 FEW_COLOURS = ("standard", "windows")
 

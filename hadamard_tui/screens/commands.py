@@ -56,8 +56,8 @@ class ActionProvider(SystemCommandsProvider):
 class PresetProvider(Provider):
     """Source of presets for the command palette, found by name, title, story, learners and papers.
 
-    Searches wait until the index is read, which takes a second. Each typed character cancels the search
-    before it. The reading goes on, because all later searches need the index.
+    Searches wait until the index is read, which takes a second. Each typed character cancels the previous
+    search, but not the reading of the index, which all later searches need.
     """
 
     _reading: asyncio.Future[tuple[PresetEntry, ...]]
@@ -142,9 +142,10 @@ class Commands(CommandPalette, Modal[None]):
         self._early_characters = 0
 
     def on_key(self, event: events.Key) -> None:
-        """Insert a character that came before the input line had the focus in front of later ones.
+        """Insert a character that was typed before the input line had the focus.
 
-        Backspace deletes such a character.
+        Such characters stay in the order typed, in front of later characters. Backspace deletes the last of
+        them.
         """
         is_backspace = event.key == "backspace"
         if not is_backspace and (event.character is None or not event.is_printable):
@@ -170,7 +171,7 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Start the search for commands, and ignore the error that the list of commands is missing.
+        """Start the search for commands. Ignore the error that the list of commands is missing.
 
         The list is missing if the user closes the palette before the search ends.
         """

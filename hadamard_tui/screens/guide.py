@@ -51,7 +51,7 @@ class Guide:
     """
 
     def __init__(self, tour: Tour, laboratory: Laboratory, has_clock: bool = True) -> None:
-        """With `has_clock`, the banner shows the time since the start, which speakers need."""
+        """Create the guide. If `has_clock`, the banner shows the time since the start, for speakers."""
         self.tour, self._laboratory, self._has_clock = tour, laboratory, has_clock
         self._banner = Banner()
         self._ended: float | None = None
@@ -102,7 +102,10 @@ class Guide:
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Show the stop with its original experiment. It runs at once, unless the stop asks a question."""
+        """Show the stop with its original experiment, and run it.
+
+        If the stop asks a question, the run waits for the user. An automatic tour does not wait.
+        """
         self._is_broken = False
         self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
         editable = self.tour.editable
@@ -137,7 +140,7 @@ class Guide:
             return StopText("changed", "", self._change_text())
         if self._is_broken and stop.breaks is not None:
             words = f"Changed: {change_in_words(stop.preset, stop.breaks, stop.changes)}."
-            return StopText("broken", experiment.title, f"{words} {stop.breaks.text}" if is_over else words)
+            return StopText("broken", "", f"{words} {stop.breaks.text}" if is_over else words)
         if stop.predict and not self.tour.alone and not is_over:
             if session is not None:
                 return StopText("predict", experiment.title, stop.predict)
@@ -162,17 +165,23 @@ class Guide:
         return f"Changed: {cut(words, MOST_CHANGE)}. {about}" if words else about
 
     def _record_score(self, session: Session) -> None:
-        """Once a run of the stop has ended, record which of the user's guesses were right.
+        """After a run of the stop has ended, record which of the user's guesses were right.
 
-        Only the first guesses at a stop count. They do not count if the user has changed the stop's
-        experiment.
+        Only the first guesses at a stop count. Guesses about a changed experiment do not count.
         """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             self.tour.scores.setdefault(self.tour.place, judged(session.guesses, look.view))
 
+    @property
+    def _session_of_set_up(self) -> Session | None:
+        """Run on the screen, or None if it is the run of an earlier set-up, as after an undo."""
+        session = self._laboratory.session
+        is_current = session is not None and session.document == self._laboratory.editable.document
+        return session if is_current else None
+
     def _update_stop(self) -> None:
-        session, now = self._laboratory.session, time.monotonic()
+        session, now = self._session_of_set_up, time.monotonic()
         if self._is_broken and self._laboratory.editable.raw == self._original:  # the break was undone
             self._is_broken, self._shown = False, self._original
         experiment = self._laboratory.editable.experiment if session is None else session.experiment

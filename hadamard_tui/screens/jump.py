@@ -47,7 +47,8 @@ class Spot(NamedTuple):
 def spots(page: Screen[Any]) -> dict[str, Spot]:
     """Return the targets of jump mode on a page, by key.
 
-    They are the focusable widgets, and on the main screen also the chart and the panels.
+    They are the visible widgets that can have the focus, and on the main screen also the chart and the
+    panels.
     """
     spots_by_key: dict[str, Spot] = {}
     other_keys = iter(OTHERS)
@@ -86,7 +87,7 @@ def _is_uncovered(page: Screen[Any], widget: Widget, cells: Region) -> bool:
 
 
 class Jump(Modal[Place | None]):
-    """Screen that returns the target of the pressed key or the clicked label, or None for other keys."""
+    """Screen that returns the target of the pressed key or clicked label; None for other keys and clicks."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """

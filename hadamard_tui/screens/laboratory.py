@@ -21,7 +21,7 @@ from textual.widgets import DataTable, Static
 
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
-from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, key
+from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, REPLAY, key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
@@ -127,7 +127,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._is_at_rest = False
         """Whether no more frames are drawn until the next message."""
         self._has_painted = False
-        """Whether the first paint is done. Stored pictures are read after it, in order not to delay it."""
+        """Whether the first paint is done. Stored pictures are read later, because they would delay it."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -208,10 +208,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.draw_at_once()
 
     def run_begun(self, at_once: bool) -> None:
-        """As a run begins, hide the set-up pane if it covers the chart.
+        """When a run begins, hide the set-up pane if it covers the chart.
 
-        `at_once` says that a key press on a number has started the run. The next frame then waits until
-        PATIENCE seconds after the last frame, because drawing would slow down a short run.
+        If a key press on a number has started the run (`at_once`), the pane stays. The next frame waits until
+        PATIENCE seconds after the previous frame, because drawing would slow down a short run.
         """
         self.wake()
         stage = self.query_one(Stage)
@@ -231,7 +231,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show only the open panel, or only the chart if the table is open. A second call shows all."""
+        """Show only the open panel, or only the chart if the table is open. A second call shows both."""
         self.toggle_class(FULL)
         self.query_one(Stage).redraw()
         self.wake()
@@ -252,7 +252,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(f"These keys change a number in the set-up and run at once: {where}.")
 
     async def action_vary(self) -> None:
-        """Run a sweep over the size of the matrix. Fields of other numbers start other sweeps."""
+        """Run a sweep over the size d of the matrix. In fields of numbers, the key starts other sweeps."""
         await self._sweep_field("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -316,14 +316,14 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        The action "leave" leaves a focused widget, an open drawer, a guess in progress, a chart that fills
-        the screen, or a path. It requires one of these.
+        The action "leave" needs something to leave: a focused widget, an open drawer, a guess, a chart that
+        fills the screen, or a path.
         """
         return self._leaves_part_of_screen or self.leave_path is not None if action == "leave" else True
 
     @property
     def _leaves_part_of_screen(self) -> bool:
-        """Whether the action "leave" leaves a part of the screen, and not the path."""
+        """Whether the action "leave" would leave something on the screen before it leaves the path."""
         opened = self._is_drawer_open or self._is_runs_drawer_open or self.has_class(FULL)
         return self.guesses is not None or self.focused is not None or opened
 
@@ -356,16 +356,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.wake()
 
     def wake(self) -> None:
-        """Draw the next frames, because the content may have changed.
-
-        The number of these frames is STILL.
-        """
+        """Draw the next STILL frames, because the content may have changed."""
         self._frames_due = STILL
         if self._is_at_rest:
             self._schedule_frame(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """After a rest, in which no frames are drawn, restart the measurement of the time between frames.
+        """End a rest, in which no frames are drawn. Restart the measurement of the time between frames.
 
         Without the restart, the rest would count as time between two frames.
         """
@@ -427,7 +424,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         keys = self.query_one(Keys)
         keys.in_a_run = session is not None and session.state not in ENDED
         leaves_path = self.leave_path is not None and not self._leaves_part_of_screen
-        keys.labels = {"leave": LEAVE_PATH} if leaves_path else {}
+        labels = {"leave": LEAVE_PATH} if leaves_path else {}
+        if not keys.in_a_run:
+            labels["pause"] = REPLAY if session is not None and session.over else ""
+        keys.labels = labels
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         self.query_one(MachineLine).show(self._shown_machine)
@@ -459,7 +459,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _note_of_opened_preset(self, session: Session) -> str:
-        """Return a note that the chart shows the run of another preset than the opened one, or ""."""
+        """Return a note if the chart shows the run of another preset than the opened one; otherwise ""."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -516,9 +516,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Do what the first frame need not wait for: dim the tabs of panels that do not apply.
+        """Complete the preview of the set-up after the first frame: dim the tabs of panels that do not apply.
 
-        From now on, stored curves of earlier runs are drawn, too, and garbage is collected.
+        From now on, stored curves of earlier runs are drawn, and garbage is collected.
         """
         self._has_painted = True
         gc.enable()
@@ -560,9 +560,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _is_replaced_by_stored(self) -> bool:
         """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
-        A run that goes on is not replaced, because the list of runs does not contain it yet. No run is
-        replaced while a run is pinned. If a tour asks a question before the next run, an empty chart replaces
-        the run on the screen.
+        A run in progress is not replaced, because the list of runs does not contain it yet. While a run is
+        pinned, no run is replaced. An empty chart replaces the run if a tour asks a question before the next
+        run.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         has_successor = self.asks_first or self.stored_beside(None) is not None
@@ -589,7 +589,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
 
 def _next_steps(preset: str | None, experiment: Experiment) -> list[str]:
-    """Return sentences on what to do after a run of an experiment that was made from a preset."""
+    """Return sentences on the next steps after a run. `preset` is the preset of the experiment."""
     from hadamard_tui.tours import onward
 
     steps: list[str] = []

@@ -19,10 +19,10 @@ from hadamard_tui.terminal.textual_internals import SelectiveScreen
 
 
 class StyledOnce:
-    """Screen that is not styled a second time when it becomes the top screen.
+    """Screen that Textual does not style again when it becomes the top screen.
 
-    By default, Textual then restyles all widgets of the screen, in case styles have changed meanwhile. This
-    is unnecessary, because a screen receives such changes also while it lies below the top screen.
+    By default, Textual then restyles all widgets of the screen, in case styles have changed. This is
+    unnecessary, because a screen receives changes of styles even while it is below the top screen.
     """
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:

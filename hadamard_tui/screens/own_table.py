@@ -177,11 +177,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
     async def _list_paths(self, opens_first: bool = False) -> None:
         """List the tables and folders that complete the typed path.
 
-        They are read in a thread, because a folder may be slow to read.
+        A thread reads the folder, because this may be slow.
 
         Args:
-            opens_first: whether to open the first listed path, because enter was pressed before the list was
-                ready.
+            opens_first: whether to open the first listed path, because the user pressed enter before the list
+                was ready.
         """
         typed = self._typed_path
         paths = await asyncio.to_thread(completions, typed)
@@ -288,7 +288,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(column) if column else None
 
     def _table_choices(self) -> TableChoices:
-        """Return what the user has chosen: how to read the table, and how to learn from it.
+        """Return the user's choices: how to read the table, and how to learn from it.
 
         Raises: BadInput for an invalid test share or an unknown column.
         """
@@ -463,7 +463,7 @@ def _choice_controls() -> Iterator[Widget]:
 def _setting_controls() -> Iterator[Widget]:
     """Yield the controls for how to read a file.
 
-    A control is hidden, and shown only if its setting cannot be detected from the file.
+    Each control is hidden until its setting cannot be detected from a file.
     """
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)

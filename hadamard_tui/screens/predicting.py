@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from textual import on
 
 from hadamard_tui.charts.plots.series_builder import colour, mark, theory
 from hadamard_tui.charts.series import Axes, Series
@@ -43,7 +44,7 @@ class Predicting(ViewControl):
         """Names of the learners that the question of a stop is about; empty for all learners."""
 
         self._set_aside: Session | None = None
-        """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
+        """Ended run that was on the screen before the guessing. If the user cancels, it is shown again."""
 
     def action_predict(self) -> None:
         if self.guesses is not None:
@@ -77,10 +78,10 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return the stored charts like the base class, or None if they would answer a question.
+        """Return the stored charts as the base class does, or None if they would answer a question.
 
-        The charts would answer a question while the user guesses. If a tour asks a question before a run,
-        the charts would answer it until the run begins.
+        They would answer a guess in progress. If a tour asks a question, they would answer it until the run
+        begins.
         """
         would_answer = self.guesses is not None or (self.hides_result and session is None)
         return None if would_answer else super().stored_beside(session)
@@ -180,6 +181,12 @@ class Predicting(ViewControl):
         )
         return f"{letter} ({learner_name}) {when}? {', '.join(keys)}."
 
+    @on(ChartView.Pointed)
+    def _guess_pointed(self, event: ChartView.Pointed) -> None:
+        if self.guesses is not None and self.query_one(Stage).is_of_picture(event.chart):
+            self.guesses.move_to(event.x)
+            self._show_guess()
+
     def _move_cursor(self, places: int) -> None:
         if self.guesses is None:
             super()._move_cursor(places)
@@ -229,7 +236,10 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def action_remedy(self) -> None:
-        """Confirm the guess and go to the next learner. After the last learner, run the set-up."""
+        """Confirm the guess, and go to the next learner without one. After the last guess, run.
+
+        Without a guess in progress, make the change that the open panel proposes, and run.
+        """
         if self.guesses is None:
             super().action_remedy()
             return

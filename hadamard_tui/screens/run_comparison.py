@@ -102,7 +102,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
-        """Handle an event from the reading of a stored run. Pin this run once all its curves are read."""
+        """Handle an event from the reading of a stored run. Pin this run when all its curves are read."""
         from hadamard_tui.running.session import refusal
 
         if session not in self._being_pinned:
@@ -129,7 +129,7 @@ class RunComparison(RunControl):
     def action_difference(self) -> None:
         """Switch between the curves of the run and their differences from the last pinned run.
 
-        If no run is pinned, pin the previous run first.
+        If no other run is pinned, pin the previous run first.
         """
         shown = None if self.session is None else self.session.trace
         if not self.chart_options.difference and not self.runs.others(shown):
@@ -211,7 +211,10 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def _store_and_entry(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
-        """Return the store, and the run's entry in it. Both are None if the run was never stored."""
+        """Return the store, and the run's entry in it.
+
+        Both are None if the run was never stored. The entry is None if the run is no longer in the store.
+        """
         from hadamard_tui.state import run_store
 
         name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
@@ -270,11 +273,11 @@ class RunComparison(RunControl):
         await self._restore_setup(self.query_one(SetupPane).redo)
 
     async def _restore_setup(self, change: Callable[[], Awaitable[None]]) -> None:
-        """Undo or redo a change of the set-up.
+        """Undo or redo a change of the set-up by `change`, and show curves of the restored set-up.
 
-        If the run on the screen was of the former set-up, show a finished run of the restored one, or else
-        the stored curves of its preset. Without these, the curves stay, and the progress line says that the
-        set-up has changed.
+        If the run on the screen belongs to the set-up before this step, a finished run of the restored set-up
+        replaces it. If there is no such run, stored curves of the restored preset replace it. If there are
+        none either, the run stays, and the progress display says that the set-up has changed.
         """
         from hadamard_tui.running.stored import stored_of
 

@@ -82,7 +82,8 @@ class RunControl(Screen[None]):
     def _selected_curve(self, trace: Trace) -> Curve:
         """Return the curve of the selected learner.
 
-        A run of an earlier set-up may lack this learner. Then, the nearest learner in the list replaces it.
+        A run of an earlier set-up may lack this learner. Then the result is the curve of the nearest learner
+        in the list.
         """
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
@@ -118,7 +119,7 @@ class RunControl(Screen[None]):
         """Handle the start of a run. Subclasses extend it.
 
         Args:
-            at_once: whether a key that changes a number has started the run, and not a command.
+            at_once: whether the user started the run with a key that changes a number.
         """
 
     def action_run(self) -> None:
@@ -163,7 +164,7 @@ class RunControl(Screen[None]):
     def _run_after_steps(self) -> None:
         """Run the set-up, but at most once in REST seconds.
 
-        A call that comes earlier is delayed until REST seconds after the last run has started.
+        An earlier call is delayed until REST seconds after the last run has started.
         """
         if self._resting is not None:
             self._wanted = True
@@ -239,7 +240,10 @@ class RunControl(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _post_event(self, session: Session, event: engine.Event | Silent) -> None:
-        """Post an event of a run to the screen. The engine's thread calls this, and may outlive the app."""
+        """Post an event of a run to the screen.
+
+        The engine's thread calls this, even after the app has ended.
+        """
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
 
@@ -353,8 +357,12 @@ class RunControl(Screen[None]):
             self._clear_run()
 
     async def _replace_setup(self, editable: EditableExperiment) -> None:
-        """Make another experiment the set-up. The selected learner keeps its position, if there is one."""
-        selected = min(self._selected_index, len(editable.learners) - 1)
+        """Make another experiment the set-up, and select its first learner.
+
+        If the set-up is made from the same preset as before, the selected learner keeps its position.
+        """
+        is_same = editable.preset == self._editable.preset
+        selected = min(self._selected_index, len(editable.learners) - 1) if is_same else 0
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
         self._select_learner(selected)

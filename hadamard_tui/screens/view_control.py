@@ -1,4 +1,4 @@
-"""Control of what the screen shows: playhead, axis scales, zoom, smoothing, bands and panels."""
+"""Control of the view: playhead, axis scales, zoom, smoothing, bands and panels."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ class ViewControl(RunControl):
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the view of a run's chosen picture with its chart options, and an empty text.
+        """Return the view of a run's chosen picture with its chart options, and an error message.
 
-        If the picture cannot be drawn, the view is that of the run's losses, and the text is the reason.
+        If the picture cannot be drawn, the view is that of the run's losses. The message is empty if the
+        picture can be drawn.
         """
         number = self.query_one(Stage).picture
         try:
@@ -86,7 +87,7 @@ class ViewControl(RunControl):
                 self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _picture_of_previous_run(self, session: Session, number: int) -> Pinned | None:
-        """Return a picture of the previous run, to draw faintly behind the run of `session`.
+        """Return the picture of the previous run, which is drawn faintly behind the run of `session`.
 
         Return None if there is no previous run, if it is pinned, or if it lacks this picture.
         """
@@ -129,9 +130,9 @@ class ViewControl(RunControl):
 
     @property
     def options_of_panels(self) -> ChartOptions:
-        """Chart options for panels, whose x-axis is the clock of the run.
+        """Chart options for panels. The x-axis of panels is the clock of the run.
 
-        They omit the zoom if the chosen picture has another x-axis.
+        If the chosen picture has another x-axis, the options omit its zoom.
         """
         return self.chart_options if self._is_along_clock else replace(self.chart_options, window=None)
 
@@ -325,13 +326,13 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._selected_curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Make the change that the visible panel proposes, so that it has something to show, and run."""
+        """Make the change that the open panel proposes, and run. The panel then has content."""
         if (remedy := self._panel_remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _panel_remedy(self) -> Remedy | None:
-        """Return the change of the set-up that would give the visible panel something to show, or None."""
+        """Return the change of the set-up that would give the open panel content, or None."""
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)

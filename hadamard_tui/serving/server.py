@@ -1,8 +1,8 @@
 """Web server that shows the app in browsers on this machine, to a limited number of viewers.
 
-Every address begins with a secret. Browsers would send a cookie to every port of localhost, where other
-programs may listen. They send a path only to the port in its address. No response allows a Referer, and no
-request is logged.
+Every address contains a secret in its path. A cookie would be no secret: browsers send it to every port of
+localhost, where other programs may listen. They send a path only to the port in its address. No response
+allows a Referer, and no request is logged.
 """
 
 from __future__ import annotations
@@ -234,9 +234,10 @@ def _is_fault_of_server(record: logging.LogRecord) -> bool:
 def listen(port: int) -> list[socket.socket]:
     """Return sockets that listen on both loopback addresses, IPv4 and IPv6.
 
-    If another program listened on one of these addresses, a browser might send the secret to that program.
+    If another program listened on one of these addresses, a browser might send the secret to that program. On
+    a machine without IPv6, only the IPv4 address is used.
 
-    Raises: BadInput if one of the addresses is unavailable.
+    Raises: BadInput if the port cannot be used.
     """
     sockets = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):

@@ -78,7 +78,7 @@ def _is_valid_preset(preset: str) -> bool:
 def overrides(preset: str, document: Raw) -> list[str]:
     """Return the values of --set options that turn a preset into the experiment `document`.
 
-    Each value sets the smallest part of the experiment that contains a difference.
+    Each value sets as small a part of the experiment as possible.
     """
     old, new = presets.document(preset), document
     changes = []

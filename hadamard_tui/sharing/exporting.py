@@ -57,7 +57,7 @@ EMPTY: tuple[Any, ...] = (None, "", {})
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results of all sweep points, with the heat map on the screen. They determine an experiment's pictures.
+    """Results from which the pictures of an experiment are drawn, and the heat map on the screen.
 
     Args:
         heat: heat map on the screen; None if the screen shows no heat map.
@@ -238,7 +238,7 @@ KINDS: dict[str, FileKind] = {
 }
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Suffixes of the formats in which this program draws the characters, for which fonts may be missing."""
+"""Suffixes of the formats for which this program chooses the fonts. These fonts may lack characters."""
 
 LONGEST_NAME = 200
 """Maximum length of a download's name in bytes.

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class FileWriter:
-    """Thread that makes and writes files one after the other, because figures cannot be made in parallel."""
+    """Makes and writes files in one thread, one after the other: figures cannot be made in parallel."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "files")

@@ -59,6 +59,12 @@ THIN, CURVE, LINE = 1.0, 2.0, 2.6
 HALO = {"stroke": GROUND, "stroke_width": "3", "stroke_linejoin": "round", "paint_order": "stroke"}
 """Attributes for a white outline around characters, which keeps them legible on curves."""
 
+ASCENT, DESCENT, CLEAR = 0.75 * SMALL, 0.35 * SMALL, 3.5
+"""Height of letters above and below their baseline, and room between a name and its line, in pixels."""
+
+NAME_POINTS = 5
+"""Number of places along a name at which its distance to its line is measured."""
+
 ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
 """Path of an arrow that points down to the x-axis. It marks values of 0 on a log axis."""
 
@@ -140,7 +146,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
         if curve.mark is not None:
             _draw_zeros(into, page, axes, curve)
     _draw_letters(page, picture, series, axes)
-    _draw_line_names(page, picture, series)
+    _draw_line_names(page, picture, series, axes)
     return Drawing(page, picture)
 
 
@@ -263,10 +269,26 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
     return column, row
 
 
-def _draw_line_names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
+def _draw_line_names(page: SvgPage, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
     for at, row, column, line_name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
+        y = _beside_line(*_points_in_pixels(page, axes, series[at]), x, y, length(line_name, SMALL))
         write(page.over, x, y, line_name, SMALL, fill=series[at].colour, **HALO)
+
+
+def _beside_line(across: np.ndarray, down: np.ndarray, x: float, y: float, width: float) -> float:
+    """Return the baseline of a name that starts at (x, y), moved off the line through given points.
+
+    Cells of the virtual screen are coarse: a line can pass through the edge of the cells above or below it.
+    """
+    middle = y - 0.5 * ASCENT
+    places = (nearest(across, down, place, middle) for place in np.linspace(x, x + width, NAME_POINTS))
+    heights = [height for place, height in places if x - 1 <= place <= x + width + 1]
+    if heights and min(heights) > middle:
+        return min(y, min(heights) - DESCENT)
+    if heights and max(heights) < middle:
+        return max(y, max(heights) + CLEAR + ASCENT)
+    return y
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:

@@ -1,8 +1,7 @@
 """Configuration file: TOML in the system's configuration folder. The program never writes it.
 
-Functions import the keys of actions late: keys depend on panels, panels depend on the user's own parts, and
-the
-configuration file names the files of these parts.
+To avoid an import cycle, functions import the keys of actions late. Keys depend on panels, panels depend on
+the user's own parts, and the configuration file names the files of these parts.
 """
 
 from __future__ import annotations
@@ -166,8 +165,8 @@ def _key_clash(
 ) -> tuple[str, str, str] | None:
     """Return an action, its configured key, and another action with this key; None if there is no clash.
 
-    Actions and motions are checked separately, because an action may share a key with a motion. If the
-    focused widget has this motion, the key performs the motion, and otherwise the action.
+    An action may share a key with a motion, so actions and motions are checked separately. If the focused
+    widget has this motion, the key performs the motion, and otherwise the action.
     """
     owners: dict[str, list[str]] = {}
     for action in among:
@@ -184,8 +183,8 @@ def _key_clash(
 def _line_number(text: str, place: str) -> int:
     """Return the number of the line that sets a key of a TOML file, such as `keys.run`.
 
-    If no line sets the key, return the number of the first line of the table to which the key belongs. If the
-    table is missing, too, return 0.
+    If no line sets the key, return the number of the first line of its table. If the table is missing, too,
+    return 0.
     """
     table = ""
     lines: dict[str, int] = {}

@@ -67,7 +67,7 @@ def begin(
     """Return the set-up and the options with which the app starts.
 
     Args:
-        wanted: set-up from the command line, which is `preset` with changes. None opens the saved set-up.
+        wanted: set-up from the command line, made from `preset`; None to open the saved set-up.
         preset: preset of `wanted`. If `wanted` is None and no set-up is saved, the app opens this preset.
         reset: whether to ignore the saved set-up and view.
         theme: theme from the command line; None for the saved theme.

@@ -73,9 +73,10 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 
 def news() -> list[str]:
-    """Return a sentence about each run without a terminal that continues or has ended.
+    """Return sentences about runs that were started or continued without a terminal.
 
-    The end of a run is announced only once.
+    Each sentence says that the run is in progress, or that it has ended. The end of a run is announced only
+    once.
     """
     if (runs := store()) is None:
         return []

@@ -119,7 +119,7 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the saved state, and an error message, which is empty if there is no error.
+    """Return the saved state, and an error message. The message is empty if there is no error.
 
     If the state file is broken, it is renamed.
     """
@@ -142,15 +142,15 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """Return the parsed content of a file, and an error message, which is empty if there is no error.
+    """Return the parsed content of a file, and an error message. The message is empty if there is no error.
 
-    If the file is missing or invalid, the content is `default`. An invalid file is renamed, and the message
-    gives the new name.
+    If the file is missing, unreadable or invalid, the content is `default`. An invalid file is renamed, and
+    the message gives the new name. For a missing file, there is no message.
 
     Args:
         place: function that returns the path of the file.
         parse: function that parses the content; it raises ValueError or RecursionError for invalid content.
-        instead: phrase for the message that says what the program does without the file.
+        instead: phrase for the message about the program's behaviour without the file.
     """
     path: Path | None = None
     try:

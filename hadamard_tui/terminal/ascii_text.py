@@ -104,7 +104,7 @@ def ascii_rest(line: str, start: int) -> str:
     """Return the ASCII form of the end of a printed line, from position `start`.
 
     All characters before `start` must be ASCII already. Unlike a line on the screen, a printed line may
-    become up to _GROWTH characters longer, so that there is room for the longer forms of signs such as ±.
+    become up to _GROWTH characters longer. So there is room for the longer forms of signs such as ±.
     """
     forms = _ascii_forms(line + " " * _GROWTH)
     if "".join(forms[:start]) != line[:start]:  # as for 10⁻³, where the sign begins before its exponent
@@ -117,8 +117,9 @@ def ascii_rest(line: str, start: int) -> str:
 def _ascii_forms(text: str) -> tuple[str, ...]:
     """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
-    If an ASCII form is longer than the characters that it replaces, as many spaces are removed from the next
-    run of spaces that is long enough. Without such a run, a shorter form replaces each character by itself.
+    A long ASCII form needs more cells than the characters that it replaces. For each additional cell, a space
+    is removed from the next run of spaces that is long enough. Without such a run, the short form of each
+    character is used.
     """
     if text.isascii():
         return tuple(text)
@@ -150,8 +151,8 @@ def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[in
 
     A gap is a run of spaces. One space of the gap remains, unless the gap ends the text.
 
-    Return None if no gap is wide enough. Also return None if there is a character of a drawing before the
-    gap, such as a box line or a block, because this character would move to another column.
+    Return None if no gap is wide enough. Also return None if the text before the gap contains a character of
+    a drawing, such as a box line. Such a character must not move to another column.
     """
     if count <= 0:
         return []

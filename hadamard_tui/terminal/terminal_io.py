@@ -26,7 +26,7 @@ In the rest of the time, the terminal connection is free for the response to key
 """
 
 SHARE_BESIDE_ENGINE = 0.08
-"""Maximum share of the time for drawing while the engine runs in the same Python interpreter."""
+"""Maximum share of processor time for drawing while the engine runs in the same Python interpreter."""
 
 SLOWEST = 1.0
 """Minimum frame rate in frames per second, however slow the connection is."""

@@ -84,7 +84,8 @@ class Banner(Horizontal):
 
         Args:
             step: the current step of the stop, such as "predict"; empty if the stop has no steps.
-            title: the title of the stop. It is left out if there is no room for it and for the words.
+            title: the title of the stop. It is left out if the stop has a speaker's text, and the first line
+                is too short for the title.
             words: the text for this step. If it does not fit, it ends in an ellipsis.
             hint: a sentence after the text. It is left out if it does not fit.
             seconds: the time since the start of the tour; None shows no time.
@@ -127,7 +128,7 @@ class Banner(Horizontal):
     def has_title(self, title: str) -> bool:
         """Return whether the first line of the banner ends with this title.
 
-        A long title is omitted at stops that have a text by the speaker.
+        At stops with a speaker's text, a title that does not fit is left out.
         """
         return self._words[0].endswith(title)
 

@@ -67,7 +67,7 @@ class CellView(Widget):
         raise NotImplementedError
 
     def _redraw_changes(self) -> None:
-        """Compose the widget's cells again, and draw the cells that differ from those on the screen."""
+        """Compose the widget's cells again, and draw the cells that have changed."""
         if self._stale or not self._is_in_sight():
             self._discard_cells()
         elif changed := self._changed_regions():
@@ -155,9 +155,9 @@ class CellView(Widget):
 
 
 def _styles_with_blanks(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Return the styles of cells, where a blank gets the style of the nearest character on its left.
+    """Return the style indices of cells. A blank gets the style of the nearest character on its left.
 
-    So the output contains fewer colour codes.
+    This reduces the number of colour codes in the output.
 
     Args:
         has_ground: for each style, whether the style sets a background. A blank after a character with such a

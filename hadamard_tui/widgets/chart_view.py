@@ -45,7 +45,7 @@ class ChartView(CellView):
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """Message: the mouse wheel was turned at the value x of the x-axis; `up` is the direction."""
+        """Message: the mouse wheel was turned at the value x of the x-axis, upwards if `up`."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()

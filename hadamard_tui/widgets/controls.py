@@ -44,7 +44,7 @@ class Lines(Pages):
     def write(self, lines: Sequence[Text]) -> None:
         """Set the lines of the list, unless they are unchanged.
 
-        Without this check, Textual would lay out the screen again also for equal lines.
+        Textual would lay out the screen again even for unchanged lines.
         """
         if lines != self._written:
             self._written = lines
@@ -69,8 +69,8 @@ COMPACT = "-textual-compact"
 def compact(widget: Compact) -> Compact:
     """Make a widget compact before it is mounted, and return it.
 
-    This does not use the setter of `compact`, which would make Textual compute the styles of many widgets
-    again, twice.
+    This avoids the setter of `compact`, which would make Textual compute the styles of many widgets twice
+    more.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)
@@ -134,16 +134,16 @@ class Entry(PlainInput):
 class NumberEntry(Entry):
     """Input line for a number that keys can increase and decrease in steps.
 
-    The keys of the actions `larger` and `smaller` always step the number. + and −, the keys of the actions
-    `faster` and `slower`, may be part of a number. They step the number until the user types or moves the
-    cursor. After enter, they step the number again.
+    The keys of the actions `larger` and `smaller` always step the number. The keys + and − of the actions
+    `faster` and `slower` step the number only until the user types or moves the cursor. Then they type signs,
+    until the user presses enter or comes back to the field.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """Message: the user wants to replace the number in the field by the next larger or smaller one."""
+        """Message: the user wants the next larger or smaller number in the field."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
@@ -160,10 +160,9 @@ class NumberEntry(Entry):
         self._touched = False
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key types text.
+        """Return whether a key types text. The key that starts a sweep types no text in this field.
 
-        The key that starts a sweep does not type text here. Textual's footer shows only keys that do not type
-        text.
+        Textual's footer shows only keys that do not type text.
         """
         action = action_of(key)
         is_vary = action is not None and action.id == "vary"
@@ -197,8 +196,8 @@ PAUSE = 0.7
 class Offered(Pages):
     """List of values that opens below a `Choice`.
 
-    Typed letters highlight a line that contains them. Among several such lines, it is the line with the
-    fewest characters before the letters.
+    Typed letters highlight a line that contains them. If several lines do, the line in which the letters
+    occur earliest is highlighted.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
@@ -253,7 +252,7 @@ class Offered(Pages):
         self.scroll_to_highlight()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key is a letter. Letters search the list, and do not act as keys of the app."""
+        """Return whether a key types a character. Such keys search the list, and do not act in the app."""
         return character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:

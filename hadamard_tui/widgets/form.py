@@ -149,7 +149,7 @@ class Row(Vertical):
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Return whether an error at the path `where` of the set-up is about this row's value."""
+        """Return whether an error is about this row's value. `where` is the path of the error."""
         where = where.partition(" where ")[0]  # without the sweep point
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
@@ -245,9 +245,8 @@ class FieldRow(Row):
     def follow(self, value: Any, typed: bool = True) -> None:
         """Show a value that was set outside this row.
 
-        If `typed`, an input line that has the focus keeps its text. If the control is a list of choices, a
-        value that is not in the list is ignored. Such a value belongs to another part, whose rows will soon
-        replace this row.
+        If `typed`, an input line that has the focus keeps its text. A list of choices ignores a value that it
+        does not offer. Such a value belongs to another part, whose rows will soon replace this row.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
@@ -267,7 +266,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _entered_value(self, value: Any) -> Any:
-        """Convert the value of the row's control to the value that a preset file has for the row's field."""
+        """Convert the value of the row's control to the value of the field in a preset file."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
@@ -291,7 +290,7 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether an error at the path `where` of the set-up is about the part, or about its kind.
+        """Return whether an error is about the part or its kind. `where` is the path of the error.
 
         Errors about fields of the part belong to the rows of these fields.
         """
@@ -311,7 +310,7 @@ class KindRow(Row):
 
 
 class More(Static, can_focus=True):
-    """Line in a form that opens and closes the rows of fields that few experiments set."""
+    """Line in a form. It shows or hides the rows of fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -410,7 +409,7 @@ class PartForm(Fields):
     """
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show the part at `place`. `values` has the part's fields by name, or is the name of its kind."""
+        """Show the part at `place`. `values` is a table of the part's fields, or the name of its kind."""
         self._start_form(place, title, members(family), values)
 
     def _start_form(

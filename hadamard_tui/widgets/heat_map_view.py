@@ -155,9 +155,9 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._pair_styles(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _pair_styles(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the position in `_styles` of the style for each pair of foreground and background ink.
+        """Return the index in `_styles` of the style for each pair of foreground and background ink.
 
-        Missing styles are appended to the list.
+        Missing styles are appended to `_styles`.
         """
         self._part_ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:

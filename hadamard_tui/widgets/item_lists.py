@@ -126,7 +126,7 @@ def claim_line(claim: dict[str, Any]) -> str:
 class ItemKind(msgspec.Struct, frozen=True):
     """Kind of the items in a list, such as sweep axes.
 
-    `line` and `form` are functions that return the line of text and the form of an item.
+    `line` returns the line of text of an item, and `form` returns its form.
     """
 
     singular: str

@@ -64,7 +64,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
 def number_text(number: float, places: int | None, rounding: float) -> str:
     """Return a number as text with `places` decimals, or as a power of ten if `places` is None.
 
-    A number whose absolute value is at most `rounding` becomes 0, without a sign. Infinity becomes "never".
+    A number from −`rounding` to `rounding` becomes 0, without a sign. Infinity becomes "never".
     """
     if not math.isfinite(number):
         return "never" if number > 0 else "–"
@@ -164,10 +164,12 @@ def measured(view: View) -> str:
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     """Choose columns that fit into the table of learners, and return their widths by name.
 
+    The column of names is first widened to LEGIBLE. Then optional columns that fit are added. If space
+    remains, the column of names is widened to the longest name.
+
     Args:
         width: width of the table in cells.
-        names: names of the learners. The column of names is first widened to LEGIBLE. Then optional columns
-            are added that fit. If space remains, the column of names is widened to the longest name.
+        names: names of the learners.
     """
     chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
@@ -351,8 +353,8 @@ LONGEST = 14
 class TableNote(Static):
     """One-line note that explains the table.
 
-    For a picture with theory lines, the note takes a row even while it is empty. So the layout does not
-    change during a run.
+    For a picture with theory lines, the note keeps its row even while it is empty. Otherwise, the layout
+    would change during a run.
     """
 
     DEFAULT_CSS = """
@@ -389,10 +391,10 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value_head: str, line: str, width: int) -> str:
-    """Return explanations of the signs in the table, as one line of at most `width` cells.
+    """Return explanations of the signs in the table on one line; "" if there is nothing to explain.
 
-    If the long forms of all explanations fit, the line has the long forms. Otherwise, it has as many short
-    forms as fit, and at least one.
+    If all explanations fit into `width` cells in their long forms, the line has the long forms. Otherwise, it
+    has as many short forms as fit, but at least one.
     """
     long_text = BETWEEN.join(signs(look, value_head, line, brief=False))
     if cell_len(long_text) <= width:

@@ -137,7 +137,7 @@ FooterEntry = tuple[str, str, str]
 
 
 class Keys(Widget):
-    """Footer that lists keys on one line, without entries that do not fit completely.
+    """Footer that lists keys on one line. It leaves out entries that do not fit completely.
 
     A click on an entry has the effect of its key.
     """
@@ -156,7 +156,7 @@ class Keys(Widget):
     """Whether a run is in progress."""
 
     labels: reactive[dict[str, str]] = reactive[dict[str, str]](dict)
-    """Labels that replace those of the entries, by action id."""
+    """Labels to show in place of the actions' own labels, by action id. An empty label removes the entry."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -167,8 +167,8 @@ class Keys(Widget):
         for _, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.id in FOOTER and binding.id not in entries:
                 action = binding.action if "." in binding.action else f"screen.{binding.action}"
-                label = self.labels.get(binding.id, binding.description)
-                entries[binding.id] = self.app.get_key_display(binding), label, action
+                if label := self.labels.get(binding.id, binding.description):
+                    entries[binding.id] = self.app.get_key_display(binding), label, action
         self.entries = entries
 
     def watch_labels(self) -> None:
@@ -190,7 +190,7 @@ class Keys(Widget):
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
     """Return the entries that fit into `width` cells, in the order of the footer.
 
-    If not all entries fit, those that come first in `ranked` are kept.
+    If not all entries fit, entries that come first in `ranked` take precedence.
     """
     fitting_ids: set[str] = set()
     for id in ranked:

@@ -131,7 +131,7 @@ def _progress_forms(situation: Situation) -> list[list[Piece]]:
     point, brief_point, shortest_point = _sweep_point_texts(session)
     clock, brief_clock, more_shown = _clock_texts(session, situation.look)
     device, brief_device, speed = _machine_texts(session, situation.learner)
-    frames = f"  {situation.fps:.0f} fps"
+    frames = "" if session.over else f"  {situation.fps:.0f} fps"
     shown = f"  shown {session.playback.describe()}" if session.point.last and not session.over else ""
     return [
         [state_piece, pending, point, clock, more_shown, (device + speed + frames + shown, "dim")],
@@ -157,12 +157,20 @@ def keys_to_run(in_field: bool) -> str:
 
 
 def _sweep_point_texts(session: Session) -> tuple[str, str, str]:
-    """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5"."""
+    """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5".
+
+    After the last point, the texts give the number of points. The point that the panels show is then any
+    point that the user chooses, so its position would look like an unfinished sweep.
+    """
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
     remaining = f", {remaining}" if remaining else ""
     skipped = f", {session.point.skipped}" if session.point.skipped else ""
+    if session.over:
+        total = len(session.sweep.points)
+        points = f"{total} points" if total > 1 else "1 point"
+        return f"  {points}{skipped}; panels show {where}", f" {points}", f" {total}/{total}"
     count = f" {session.point.count}{remaining}"
     numbered = f"point {session.point.count.replace('/', ' of ')}{skipped}{remaining}"
     brief = where.replace(" = ", "=").replace(", ", ",")
@@ -183,7 +191,7 @@ def _pending_texts(session: Session | None, editable: EditableExperiment, run: s
 
 
 def _clock_texts(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
+    """Return the playhead's x as a long and a short text, and a text on the shown part of the run.
 
     All texts are empty if the length of the run is unknown. They are also empty if the run has ended and the
     x-axis of the shown picture is a sweep axis.
@@ -210,7 +218,7 @@ def _machine_texts(session: Session, learner_name: str) -> tuple[str, str, str]:
     device = _device_and_backend(trace, learner_name)
     unit = UNITS.get(session.experiment.protocol.clock, "steps")
     speed = session.engine_time.speed(point.x_at(max(trace.frontier, 0)))
-    per_second = f"  {_short_number(speed)} {unit}/s" if unit and point.last else ""
+    per_second = f"  {_short_number(speed)} {unit}/s" if unit and point.last and not session.over else ""
     return f"  {device}", f"  {device.partition(',')[0].partition(' ')[0]}", per_second
 
 
@@ -274,8 +282,8 @@ class PartWord(Choice):
     ) -> None:
         """Show the chosen value.
 
-        When the list is opened, it offers all kinds of parts in `family`, after the pairs of displayed words
-        and value in `more`.
+        The opened list offers first the pairs in `more` of displayed words and value. Then it offers all
+        kinds of parts in `family`.
         """
         self.words, self.place, self.family, self.more = words, place, family, more
         with self.prevent(Choice.Changed):
@@ -460,7 +468,10 @@ def _kind_of_part(part: Any) -> str:
 
 
 def _matrix_with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix and its d, as text; for a sweep over d, the first and the last d."""
+    """Return the kind of a matrix and its d as text.
+
+    For a sweep over d, the text has the first and the last d.
+    """
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

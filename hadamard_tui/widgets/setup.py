@@ -130,9 +130,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._stale = False
         """Whether the panels still show a previous set-up."""
         self._outdated = False
-        self._idle_axes: tuple[str, ...] = ()
-        """Sentences about sweep axes that no field uses, at the last valid edit."""
         """Whether there is a change that the pane does not show yet."""
+        self._idle_axes: tuple[str, ...] = ()
+        """Sentences about sweep axes that change no run, after the last valid edit."""
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
         """Panels of previous learners or set-ups that are waiting for removal."""
@@ -191,9 +191,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
 
     def _preset_choices(self) -> list[tuple[str, str]]:
-        """Return the presets to choose from, as pairs of shown name and value.
+        """Return the presets to choose from, as pairs of displayed name and value.
 
-        If the set-up has no preset or differs from its preset, the first pair is for the set-up itself.
+        If the set-up has no preset or differs from its preset, the first pair stands for the set-up.
         """
         preset, shipped = self.editable.preset, presets.names()
         shown_name = (
@@ -318,7 +318,10 @@ class SetupPane(VerticalScroll, can_focus=False):
         return f"{named}{error}"
 
     def _is_gone(self, widget: Widget) -> bool:
-        """Return whether a widget was replaced after it sent a message, or is about to be replaced."""
+        """Return whether a widget has been replaced, or is about to be replaced.
+
+        Its messages may arrive later.
+        """
         around = widget.ancestors
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
@@ -331,8 +334,8 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _show_preset(self) -> None:
         """Update the preset choice, which shows whether the set-up is an unchanged preset.
 
-        If the set-up is a changed preset, the choice shows the set-up instead of the preset. So the user can
-        choose the preset again to undo the changes.
+        If the set-up is a changed preset, the choice shows the set-up instead of the preset. The user can
+        then choose the preset again to undo the changes.
         """
         for select in self.query("#preset").results(Choice):  # none while the panels are replaced
             if select.value != self._preset_value():
@@ -402,7 +405,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _step_number(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.
 
-        If there is none, show the reason.
+        If no such number is valid, notify the user of the reason.
         """
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
@@ -421,7 +424,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _row_varied(self, event: RowVaried) -> None:
-        """Stop the request of a row that was replaced. The screen handles the requests of all other rows."""
+        """Stop the message of a row that was replaced. The screen handles the messages of all other rows."""
         if self._is_gone(event.row):
             event.stop()
 
@@ -435,7 +438,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._record_change()
 
     def limit_undo(self, is_limited: bool) -> None:
-        """Let `undo` go back no further than to the current set-up, or to all earlier set-ups again."""
+        """Limit `undo` to changes after the current set-up, or remove this limit."""
         self._history.limit(is_limited)
 
     async def undo(self) -> None:
@@ -601,7 +604,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _fault_with_point(error: BadInput) -> str:
-    """Return the text that is shown about an error next to the faulty field.
+    """Return the text about an error, shown next to the faulty field.
 
     If the error occurs only at one sweep point, the text names the point.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.runs import ListedRun, Runs
 
 PINNED, ON_SCREEN = "●", "▸"
-"""Signs of a pinned run, whose curves are also drawn, and of the run on the screen."""
+"""Sign of a pinned run (its curves are drawn, too), and sign of the run on the screen."""
 
 AFTER_THE_RUN = "The story follows after the run, because it answers the question."
 
@@ -81,7 +81,7 @@ class RunRows(ScrollView, can_focus=True):
     def show(self, rows: Sequence[ListedRun], trace: Trace | None) -> None:
         """Show these rows, and highlight one of them. `trace` is the trace of the run on the screen.
 
-        If the list has the focus, and the highlighted run is not in the last row, this run stays highlighted.
+        If the list has the focus and the highlighted row was not the last, its run stays highlighted.
         Otherwise, the last row becomes highlighted.
         """
         before, was_last = self.highlighted, self._place in (None, len(self._rows) - 1)
@@ -206,7 +206,7 @@ class Story(Words):
         left_out: Sequence[LeftOutClaim] = (),
         is_hidden: bool = False,
     ) -> None:
-        """Show the story of a run, or of the set-up if there is no run (`context` is None).
+        """Show the story of a run. If `context` is None, there is no run: show the story of the set-up.
 
         Args:
             left_out: claims that are not valid for the set-up, such as claims about a missing learner.

@@ -167,7 +167,7 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show in an empty chart what the panel will show, or why it remains empty.
+        """Show a text about the panel in an empty chart.
 
         The chart stays, so that the layout does not change.
         """
@@ -311,7 +311,7 @@ class Stage(Vertical):
         self._fit_table()
 
     def _show_picture(self, look: Look, learner_name: str, refused: str) -> None:
-        """Draw the chosen picture, or show the reason why it cannot be drawn (`refused`)."""
+        """Draw the chosen picture. If it cannot be drawn, show the reason `refused` instead."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         if self._law is not None and self.has_law_chosen:
             switcher.current = "loss"
@@ -453,15 +453,20 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Describe the open panel, or show why it remains empty. If the story is open, show the story."""
+        """Describe the open panel, or show why it remains empty.
+
+        The panel of the story shows the story. The theory panel shows the reason that the preset gives for
+        its result, if there is one.
+        """
         if self.panel is story.PANEL and self._of is not None:
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
-            if self.panel is theory.PANEL and self._of is not None and self._of.reason:
-                self.query_one(PanelView).show_words(theory.reason_text(self._of))
-                return
             about = f"Shown after a run ({key('run')}): {self.panel.about}."
+            if self.panel is theory.PANEL and self._of is not None and self._of.reason:
+                words = theory.reason_text(self._of).append(about, "dim")
+                self.query_one(PanelView).show_words(words)
+                return
             self.query_one(PanelView).announce(
                 about if lack is None else f"{about}\n{_reason_and_remedy(lack)}"
             )

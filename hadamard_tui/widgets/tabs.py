@@ -26,7 +26,7 @@ BETWEEN_TIGHT = "│"
 
 
 CHOSEN = "▸"
-"""Mark before the title of the picture on the screen, which shows the choice without colours, too."""
+"""Mark before the title of the picture on the screen. It shows the choice even without colours."""
 
 
 class PictureRow(Widget):
@@ -65,7 +65,7 @@ class PictureRow(Widget):
         return texts(self.names, self.short, self.chosen, width)
 
     def has_title(self, title: str) -> bool:
-        """Return whether the row shows this title whole, as that of the chosen picture."""
+        """Return whether the row shows `title` in full as the title of the chosen picture."""
         return self.display and self._texts()[self.chosen] == title
 
 
@@ -123,9 +123,9 @@ def _texts_of_pictures(names: Sequence[str], short: Sequence[str], chosen: int, 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return the names, each without the leading words that it shares with another name.
+    """Return the names, each without the first words that it shares with another name.
 
-    An ellipsis replaces these words. A name without further words is not shortened.
+    An ellipsis replaces the shared words. A name that consists only of shared words is not shortened.
     """
     split = [picture_name.split() for picture_name in names]
     shorter = []

@@ -316,6 +316,17 @@ def test_the_footer_takes_what_fits_in_the_order_of_importance():
     assert fitting(entries, ranked, 3) == []
 
 
+async def test_the_footer_offers_a_pause_during_a_run_and_a_replay_after_it(app: HadamardApp):
+    async with opened(app, (200, 60)) as pilot:
+        keys = app.laboratory.query_one(Keys)
+        await until(pilot, lambda: "Run" in keys.render().plain and "space" not in keys.render().plain)
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
+        await until(pilot, lambda: "space Replay" in keys.render().plain)
+        keys.in_a_run, keys.labels = True, {}
+        assert "space Pause" in keys.render().plain
+
+
 @pytest.mark.parametrize("keys", [IN_A_RUN, AT_REST, ON_A_PATH])
 def test_every_key_that_the_footer_ranks_has_a_place_in_it(keys: tuple[str, ...]):
     assert len(set(keys)) == len(keys)

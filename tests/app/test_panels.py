@@ -202,7 +202,7 @@ def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
     assert (shown.series[-1].name, shown.series[-1].mark) == ("weight 0, target 1 of 16", "★")
     assert many.curve.weights is not None
     assert (shown.series[-1].y == many.curve.weights[:, 0]).all()
-    assert weights_panel.show(one_target).axes.title == "Weights of GD"  # type: ignore[union-attr]
+    assert weights_panel.show(one_target).axes.title == "Weights of GD (★ the target)"  # type: ignore[union-attr]
 
 
 def test_a_learner_without_weights_per_feature_is_shown_at_in_words():
@@ -387,12 +387,19 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
     assert gd.index("rotation-invariant bound: 1 − k/d") < gd.index("junk-flow")
     assert "No rotation-invariant learner does better on Hadamard rows with random signs." in gd
     assert (
-        egu.index("a bound that the learner may beat")
-        < egu.index("does not apply: ")
+        egu.index("EGU may beat this bound")
+        < egu.index("Does not apply: ")
         < egu.index("lines do not apply to")
     )
     junk = next(line for line in gd.splitlines() if "junk-flow" in line)
     assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
+
+
+def test_theory_names_the_highest_of_several_bounds_first():
+    gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
+    assert "2 lower bounds apply to GD in this run. The highest is first." in gd
+    assert gd.index("rotation-invariant bound: 1 − k/d,") < gd.index("bound in random order: 1 − k/(d−1)")
+    assert "lower bounds apply" not in egu
 
 
 def test_theory_gives_the_idea_of_the_proof_of_a_line_that_binds_the_learner():
@@ -447,7 +454,7 @@ def test_a_new_row_needs_rows_before_it_and_a_clock_of_examples(one_target: Pane
 
 
 @pytest.mark.parametrize(
-    ("learner", "stands"), [(2, "a bound that the learner may beat.\n"), (0, "  applies: orthogonal rows")]
+    ("learner", "stands"), [(2, "  EGU may beat this bound.\n"), (0, "  Applies: orthogonal rows")]
 )
 def test_theory_says_once_why_a_learner_is_rotation_invariant_or_not(learner, stands):
     context = context_of("hadamard-128", learner=learner)

@@ -245,6 +245,21 @@ async def test_a_changed_stop_says_what_changed_and_no_longer_why() -> None:
         await until(pilot, lambda: "1 of 1 · predict" in banner(app))
 
 
+async def test_a_stop_gives_no_reasons_beside_the_run_of_another_set_up() -> None:
+    stop = Stop("hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "How many?", CHANGE)
+    tour = Tour([stop])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.laboratory.query(Banner))
+        await pilot.press("f", "B")
+        await until(pilot, lambda: "1 of 1 · broken" in banner(app) and "A is slower." in banner(app))
+        await pilot.press("u")
+        await until(pilot, lambda: "1 of 1 · predict" in banner(app))
+        assert "orthogonal" not in banner(app), "the run of the stop has not begun"
+        await pilot.press("r")
+        await until(pilot, lambda: "1 of 1 · why" in banner(app) and "orthogonal" in banner(app))
+
+
 async def test_undo_stops_at_the_set_up_of_a_stop() -> None:
     tour = Tour([Stop("hadamard-128", changes=SIXTEEN, breaks=CHANGE), Stop("zero-one-128", predict="?")])
     app = HadamardApp(tour.editable, tour=tour)

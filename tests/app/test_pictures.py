@@ -89,7 +89,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert gd.y.tolist() == expected.curve("GD").y.tolist()
         text = screen_text(app)
         assert "the run · ▸Examples" in text
-        assert "(point 3 of 3)" in text
+        assert "3 points; panels show size = 16" in text
         assert "set-up changed" not in text
 
 
@@ -287,7 +287,7 @@ async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_t
     app = app_of(editable(CURVES, {**CURVES, "title": "Another, with a name of some length"}))
     async with opened(app, SMALL) as pilot:
         await over(app, pilot)
-        await until(pilot, lambda: "3/3" in status_of(app) and "at size = 16" in status_of(app))
+        await until(pilot, lambda: "finished 3 points" in status_of(app) and "at size = 16" in status_of(app))
         app.laboratory.editable.put("run.seed", 7)
         await until(pilot, lambda: "new: r" in status_of(app))
         assert "at size = 16" in status_of(app)
@@ -359,13 +359,15 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
     editable: EditableExperiment, size: tuple[int, int]
 ):
+    editable.put("learners[1].name", "least squares on all examples so far")
     app = HadamardApp(editable)
     async with opened(app, size) as pilot:
         caption = app.laboratory.query_one(Caption)
         height = caption.size.height
         await pilot.press("r", "f")
-        await until(pilot, lambda: "After " in visible(app, caption))
-        assert "square loss is" in visible(app, caption)
+        await until(pilot, lambda: "below a tenth" in visible(app, caption))
+        late = "GD and least squares on all examples so far only after 15"
+        assert f"EGU stays below a tenth after 11 examples, {late}" in visible(app, caption)
         assert caption.size.height == (height if size == WIDE else 2), "one line of 80 columns is too short"
 
 

@@ -188,6 +188,18 @@ async def test_guesses_are_about_the_losses_whatever_picture_is_on_the_screen():
         assert stage.picture == 1
 
 
+async def test_a_click_moves_the_mark(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("g", "f")
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await until(pilot, lambda: "A (GD) stays below 0.1 after k = 8?" in screen_text(app))
+        chart.post_message(ChartView.Pointed(chart, 3.4))
+        await until(pilot, lambda: "A (GD) stays below 0.1 after k = 3?" in screen_text(app))
+        await pilot.press("enter")
+        assert app.laboratory.guesses is not None
+        assert app.laboratory.guesses.confirmed == {"GD": 3}
+
+
 async def test_a_sweep_asks_for_no_guess_and_says_why(editable: EditableExperiment):
     app = HadamardApp(swept(editable, "problem.matrix.d", True, "d"))
     async with opened(app, WIDE) as pilot:

@@ -776,6 +776,17 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
         assert "noise" not in str(setup.query_one(LearnerForm).query_one(More).render())
 
 
+async def test_another_preset_selects_its_first_learner_and_a_change_keeps_the_selection(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        laboratory, setup = app.laboratory, app.laboratory.query_one(SetupPane)
+        await pilot.press("right_square_bracket", "right_square_bracket")
+        await until(pilot, lambda: setup.learner == 2)
+        await laboratory.present(EditableExperiment.of("hadamard-128"), run=False)
+        assert setup.learner == 2
+        await laboratory.present(EditableExperiment.of("rotated-128"), run=False)
+        assert setup.learner == 0
+
+
 async def test_a_line_that_is_opened_may_have_gone_with_the_part_that_had_it():
     form = PartForm("architecture", "architecture", "architectures", {"kind": "dense"})
     host: App[None] = App()

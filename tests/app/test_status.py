@@ -83,7 +83,9 @@ def checked_status(app: HadamardApp, width: int) -> str:
     assert cell_len(line) <= width, line
     assert width < 60 or re.search(r"cpu|auto|cuda", line), line
     is_run = app.laboratory.session is not None
-    assert width < 120 or not is_run or re.search(r"[\d.]+[kM]? steps/s +20 fps", line), line
+    is_over = app.laboratory.session is not None and app.laboratory.session.over
+    assert width < 120 or not is_run or is_over or re.search(r"[\d.]+[kM]? steps/s +20 fps", line), line
+    assert not is_over or not re.search(r"steps/s|fps", line), line
     return line
 
 

@@ -137,7 +137,7 @@ def test_what_breaks_a_result_is_undone_in_words_without_its_claims():
     history.record(EditableExperiment(broken(Stop("hadamard-128"), change), "hadamard-128"))
     step = history.undo()
     assert step is not None
-    assert step.change == "p-norm: name p-norm → GD, p-norm: update p-norm → gd"
+    assert step.change == "GD: update p-norm → gd"
 
 
 def test_what_is_left_unsaid_changes_no_form():

@@ -38,11 +38,11 @@ def test_a_line_says_its_name_formula_direction_and_source() -> None:
 @pytest.mark.parametrize(
     ("theory_line", "words", "reason"),
     [
-        (line("lower", False, True), "not applicable", "as it was set up"),
-        (line("exact", True, True), "applies", "as it was set up"),
-        (line("lower", True, False), "a bound that the learner may beat", "as it is told"),
-        (line("conjecture", True, False), "a bound that the learner may beat", "as it is told"),
-        (line("exact", True, False), "does not apply", "as it is told"),
+        (line("lower", False, True), "Not applicable", "as it was set up"),
+        (line("exact", True, True), "Applies", "as it was set up"),
+        (line("lower", True, False), "GD may beat this bound", "as it is told"),
+        (line("conjecture", True, False), "GD may beat this bound", "as it is told"),
+        (line("exact", True, False), "Does not apply", "as it is told"),
     ],
 )
 def test_a_line_applies_is_there_to_be_beaten_or_neither(

@@ -1,8 +1,10 @@
 import math
 
+import pytest
 from looping import looped
 from msgspec.structs import replace
 
+from hadamard_tui.charts.drawing.frame import ticks_up
 from hadamard_tui.charts.scales import at_places, ticks, x_ticks
 from hadamard_tui.charts.series import Axes
 
@@ -78,6 +80,12 @@ def test_where_two_ticks_fit_in_they_are_decades_still():
 def test_where_few_multiples_fit_in_they_are_some_of_them():
     assert labels((0.38, 9), log=True, tick_limit=3) == ["0.5", "2"]
     assert labels((0.38, 9), log=True, tick_limit=4) == ["0.5", "1", "2", "5"]
+
+
+@pytest.mark.parametrize("rows", [8, 10, 12, 20, 30])
+def test_ticks_of_a_low_chart_span_a_long_log_axis(rows):
+    axes = Axes("", "x", "y", (0, 1), (6e-7, 8e-3), y_log=True)
+    assert [label for _, label in ticks_up(axes, rows)] == ["1e-6", "1e-5", "1e-4", "0.001"]
 
 
 def test_less_than_two_decades_are_divided():

@@ -191,6 +191,23 @@ def test_a_logarithmic_axis_follows_lines_no_more_than_eight_decades_below_all_c
     assert foot(1e-200) > 1e-15
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_bands_along_an_axis_are_not_cut_off_unless_a_logarithmic_axis_would_be_far_longer(log: bool):
+    y, errors = np.full(len(RATES), 2.0), np.array([1.9, 0.5, 1.0, 1.9])
+    view = along("D = 2")
+    view = replace(view, curves=[curve("D = 2", y, RATES, stderr=errors)])
+    low, high = plot(Look(view, options=ChartOptions(y_log=log))).axes.y_limits
+    assert high > 3.9
+    assert low < 1.0
+    assert low > 0.2 if log else low < 0.1
+
+
+def test_a_band_takes_an_axis_of_values_of_one_sign_not_below_0():
+    view = along("D = 2")
+    view = replace(view, curves=[curve("D = 2", np.array([1.0, 2, 3, 4]), RATES, stderr=np.full(4, 1.5))])
+    assert plot(Look(view, options=ChartOptions(y_log=False))).axes.y_limits[0] == 0
+
+
 def test_axes_are_as_the_picture_says_until_a_person_says_otherwise():
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False, y_log=False))).axes.y_log
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False))).axes.x_log

@@ -112,6 +112,14 @@ def test_a_slope_is_the_exponent_of_a_power_law(claim, expected):
     assert 0.005 < outcome.stderr < 0.01
 
 
+def test_a_slope_that_all_replicas_share_says_so_and_has_no_standard_error_of_0():
+    losses = np.tile(np.exp2(-K), (3, 1))
+    outcome = judged({"kind": "slope", "linear": True, "below": 0}, it=losses)
+    assert outcome.stderr == 0
+    assert "(the same in every replica)" in outcome.detail
+    assert "standard error" not in outcome.detail
+
+
 def test_a_slope_may_be_linear_and_needs_two_places():
     outcome = judged({"kind": "slope", "linear": True, "equals": -0.5, "within": 1e-9}, it=9 - 0.5 * K)
     assert outcome.holds

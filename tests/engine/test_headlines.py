@@ -15,7 +15,7 @@ from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from engine.pictures.wording import LONGEST, arrival, fits
-from engine.results.headlines import ending, headline
+from engine.results.headlines import ending, first_and_last_arrival, headline
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.views import view
@@ -301,6 +301,22 @@ def test_a_picture_without_claims_ends_with_the_least_and_the_greatest_value():
         "After 128 examples, loss is 0.25 for A and 1 for C"
     )
     assert ending(losses()) == ""
+
+
+def test_without_a_claim_losses_say_who_falls_below_a_tenth_first_and_last():
+    gd, egu, slow = 1 - K / 128, np.where(K < 19, 1.0, 0.0), np.where(K < 0, 0.0, 0.5)
+    assert first_and_last_arrival(losses(GD=gd, EGU=egu)) == (
+        "EGU stays below a tenth after 19 examples, GD only after 116"
+    )
+    assert first_and_last_arrival(losses(GD=gd, copy=gd)) == (
+        "GD and copy stay below a tenth after 116 examples"
+    )
+    assert first_and_last_arrival(losses(GD=slow, EGU=egu)) == (
+        "EGU stays below a tenth after 19 examples, GD never"
+    )
+    assert headline(losses(GD=gd, EGU=egu), presets.load("hadamard-d"), ()).startswith("EGU stays below")
+    assert not first_and_last_arrival(losses(GD=slow)), "no loss falls below a tenth"
+    assert not first_and_last_arrival(losses(GD=egu, EGU=0 * K)), "a loss starts below a tenth"
 
 
 def test_a_picture_has_at_most_one_headline():

@@ -438,6 +438,18 @@ def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
     assert all(element.get("paint-order") == "stroke" for element in beside.values())
 
 
+@pytest.mark.parametrize("level", [0.0, 0.03, 0.0455, 0.06, 0.5, 0.94, 0.9545, 0.97, 1.0])
+def test_no_line_crosses_its_name_in_files(level: float):
+    x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
+    line = Series("level", x, np.full(9, level), "#112233", style="dotted")
+    elements = list(ElementTree.fromstring(chart([line], axes).written()).iter())
+    name = next(element for element in elements if element.text == "level" and element.get("fill"))
+    path = next(element for element in elements if element.get("stroke-dasharray") and element.get("d"))
+    height = float(re.findall(r"[\d.]+", path.get("d", ""))[1])
+    foot = float(name.get("y", 0))
+    assert not foot - 10 < height < foot + 3
+
+
 def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     short = Series("of two", x[:5], x[:5], "#112233", style="dashed")

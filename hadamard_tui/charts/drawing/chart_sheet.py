@@ -115,8 +115,8 @@ _SHADE = 4, 2  # distances in columns and rows between the cells that show a reg
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
     """Return a chart with its legend, `height` lines of `width` cells in all, without error bars.
 
-    Every curve is drawn with a different character, so that curves differ without colour. It is the curve's
-    letter, if the curve has one. Where curves coincide, their characters alternate along the line.
+    Every curve is drawn with a different character, so that curves differ without colour. A curve with a
+    letter is drawn with this letter. Where curves coincide, their characters alternate along the line.
     """
     markers = _series_markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -182,7 +182,7 @@ def _region_layer(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _series_markers(series: Sequence[Series]) -> list[str]:
-    """Return a character for each series: its letter, or else one that no other series uses, if possible."""
+    """Return a character for each series: its letter, or else, if possible, an unused character."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {

@@ -35,11 +35,11 @@ LEAST_SHARE = 1 / 8
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """Group the series that coincide on the screen. Return lists of the indices of the series.
+    """Return groups of series that coincide on the screen, as tuples of the indices of the series.
 
     All members of a group are near its first member wherever both are visible. Series with a letter come
-    first. Then come lines, from solid lines to lines with the sparsest dashes. Every drawn series with a name
-    is in exactly one group.
+    first. Then come lines, from solid lines to lines with the sparsest dashes. Every visible series with a
+    name, unless it is faint, is in exactly one group.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -85,7 +85,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
     with a letter are not hidden.
 
     Args:
-        groups: indices of series that are drawn as one line anyway.
+        groups: indices of series that are drawn as one line. Members of a group do not hide each other.
     """
     hidden = np.zeros_like(lines.shown)
     least = LEAST_SHARE * lines.shown.shape[1]

@@ -58,8 +58,8 @@ def labels(axes: Axes) -> Labels:
 def top_line(axes: Axes, columns: int) -> TopLine:
     """Return the upper border of a chart: the y label at its left, the title at its right.
 
-    If both do not fit, the title is cut, or omitted if less than half of it fits. The label takes precedence:
-    the title is also in the headline, but the unit of y is shown nowhere else.
+    If they do not both fit, the title is cut, or omitted if less than half of it fits. The label takes
+    precedence: the title is also in the headline, but the unit of y is shown nowhere else.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
@@ -154,9 +154,10 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Frame as text, blank in the plot area, whose first cell is in column `left` and row `top`.
+    """Frame as text, with blanks in the plot area.
 
-    `title` is the range of cells that the title takes in the first line.
+    The first cell of the plot area is in column `left` and row `top`. `title` is the range of cells that the
+    title takes in the first line.
     """
 
     lines: tuple[str, ...]
@@ -171,7 +172,8 @@ class Frame(msgspec.Struct, frozen=True):
 def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
     """Return the frame of a chart. Its ticks agree with the curves that `raster.paint_series` paints.
 
-    `dots` holds the number of dots per cell across, and down.
+    Args:
+        dots: numbers of dots per cell, across and down.
     """
     layout = arrange(axes, width, height, dots)
     lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
@@ -180,9 +182,10 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
-    """Decide which parts of a frame fit into width × height cells, and where the ticks are.
+    """Return the layout of a frame: the parts that fit into width × height cells, and the places of ticks.
 
-    `dots` holds the number of dots per cell across, and down.
+    Args:
+        dots: numbers of dots per cell, across and down.
     """
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:

@@ -30,10 +30,10 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
-    """Yield the list of names again and again, each time shorter.
+    """Yield shorter and shorter versions of a list of names.
 
     First, keys that all names share are left out: a name such as "net, C_w = 1" has the key "C_w". Then words
-    are cut, more and more. If `once` is True, the first name keeps its keys.
+    are cut to fewer and fewer letters. If `once` is True, the first name keeps its keys.
     """
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
@@ -315,7 +315,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether the legend has the name of at least one curve, and not only letters of curves."""
+    """Return False if the legend has only letters of curves and no name of a curve."""
     parts = _parts_of([group.parts for group in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
@@ -393,9 +393,9 @@ def _forms_with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator
 def _shorter_forms(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield shorter and shorter forms of the legend entries. Letters are never left out.
 
-    First, names that repeat an earlier name are left out. Words are then shortened. Before they become
-    unreadable, as READABLE defines, curves with letters lose their names, so that series without letters keep
-    theirs.
+    First, names that repeat an earlier name are left out. Words are then shortened, as long as they remain
+    readable (see READABLE). Next, curves with letters lose their names, so that series without letters keep
+    readable names. In the last forms, words are too short to be readable.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -450,7 +450,7 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
     """Yield forms of the legend that have the name of each learner once, before the letters of its curves.
 
     The first form also gives the values of the sweep axis, if all learners have the same values. Each theory
-    line also appears once. Nothing is yielded if a form has as many names as curves.
+    line also appears once. Nothing is yielded if there is only one learner, or one curve for each learner.
     """
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
@@ -505,7 +505,7 @@ def _forms_with_names(
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier entry has the name of this theory line. If so, its line sample is enough."""
+    """Return whether an earlier entry names this theory line, so that the line sample is enough here."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 

@@ -56,8 +56,8 @@ def curve_marks(
     """Return the cells for the letters of the series, which distinguish curves without colour.
 
     A curve with few points has its letter at each point. Any other curve has its letter at its end, or left
-    of the end if that cell is occupied. It repeats the letter at intervals, in other columns than other
-    curves do. If possible, a blank cell separates letters, so that they do not look like a word.
+    of the end if that cell is occupied. Such a curve repeats its letter at intervals, each curve in separate
+    columns. If possible, a blank cell separates letters, so that they do not look like a word.
 
     Args:
         groups: indices of series that coincide; only the first of a group is drawn.
@@ -199,7 +199,7 @@ _ROW = 2
 """Number of columns that are together as wide as a row is high."""
 
 _NEARER = _ROW
-"""A name must be nearer to its line than to any other line, by at least this number of columns."""
+"""Number of columns by which a name must be nearer to its line than to any other line."""
 
 _REACH = 2 * _ROW * _FAR
 """Distance from a name, in columns, beyond which other lines are ignored."""
@@ -232,7 +232,7 @@ def line_names(
 
     The position is as near as possible to the right end of the line. The position must be free, and nearer to
     the line than to other lines. Lines that coincide with the line do not count. If two lines are at most a
-    row apart, the name of the upper line is above both, and the name of the lower line is below both.
+    row apart, the upper line has its name above both, and the lower line below both.
 
     Args:
         groups: indices of series that coincide.
@@ -338,8 +338,8 @@ class _Heights(NamedTuple):
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
         """Return whether a text at a cell would be clearly nearer to line `index` than to all other lines.
 
-        A reader then sees that it names this line. Lines in `along` coincide with line `index`, so they are
-        not compared.
+        A reader then sees that the text names this line. Lines in `along` are not compared, because they
+        coincide with line `index` or are too close to it.
         """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]

@@ -56,7 +56,7 @@ class Net(NamedTuple):
         inputs: indices of the features that have edges to the first layer.
         target: index of the target's feature; None if the target is not a feature.
         units: number of units of every layer, starting with the inputs.
-        largest: largest absolute weight in the run. Brightness is proportional to weights divided by it.
+        largest: largest absolute weight in the run. It is drawn with the greatest brightness.
     """
 
     name: str
@@ -85,8 +85,9 @@ class Drawn(msgspec.Struct, frozen=True):
 class NodePlace(NamedTuple):
     """Drawn units of a layer, and the rows in which they are drawn.
 
-    `more` units are not drawn. The row with index `ellipsis` states this number; `ellipsis` is None if there
-    is no such row.
+    Args:
+        ellipsis: row that states the number of units that are not drawn; None if there is no such row.
+        more: number of units that are not drawn.
     """
 
     units: np.ndarray

@@ -292,9 +292,9 @@ def _stipple_pattern(high: int, wide: int, apart: int) -> np.ndarray:
 def _covered_dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
     """Return the dots of the picture that at least one series covers, bool [high, wide].
 
-    In each column, a series covers a vertical run of dots. The number of runs that cover a dot is the number
-    of starts at or above it minus the number of ends above it. Cumulative sums count both without a loop over
-    runs.
+    In each column, a series covers a vertical run of dots. For each dot, count the runs that start at or
+    above it, and subtract the runs that end above it. The difference is the number of runs that cover the
+    dot. Cumulative sums compute it without a loop over runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]

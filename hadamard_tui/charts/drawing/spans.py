@@ -87,7 +87,7 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """How points are assigned to columns of dots, for curves with the same x values."""
+    """Assignment of points to columns of dots, for curves with the same x values."""
 
     full: np.ndarray  # int [m], dot columns that contain points
     starts: np.ndarray  # int [m], the first point in each of these columns
@@ -147,7 +147,7 @@ def _fill_spans(
 def _edge_and_crossings(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower or upper end of each curve in each column, and the column borders it crosses.
+    """Return the lower or upper end of each curve in each column, and the column borders that it crosses.
 
     In a column of dots, a curve covers the dots from its lower to its upper end. The ends [curves, columns]
     are positions counted upwards, NaN where a column has no part of a curve. They are lower ends if `extreme`
@@ -187,9 +187,9 @@ def _joined_runs(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tup
 
 
 class Hidden(NamedTuple):
-    """How many points the axes cannot show, whatever the limits of the axes are.
+    """Numbers of points that linear or logarithmic axes cannot show, whatever their limits.
 
-    NaN does not count as a point.
+    NaN does not count as a point. Points of theory lines and regions are not counted.
     """
 
     places: int = 0
@@ -203,9 +203,9 @@ class Hidden(NamedTuple):
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """Return the vertical runs of dots for the lines of series and for their bands, and the hidden points.
+    """Return the vertical runs of dots for the lines of series and for their bands, and hidden points.
 
-    Hidden points are those that the axes cannot show.
+    `Hidden` describes the hidden points.
 
     Args:
         columns, rows: the width and the height of the picture in dots.
@@ -247,10 +247,11 @@ def _indices_by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the x values that can be drawn, their indices in `x`, and the number of the other x values.
+    """Return the x values that can be drawn, their indices in `x`, and the number of other x values.
 
     The returned x values are in increasing order. The indices are in the order of the returned values. If all
-    values of `x` can be drawn and are already in increasing order, the indices are None.
+    values of `x` can be drawn and are already in increasing order, the indices are None. Among the other x
+    values, equal values count once, and NaN does not count.
     """
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():
@@ -284,8 +285,10 @@ def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
     """Return the indices of lines without a letter, such as theory lines, that lie outside the chart.
 
-    The legend omits these lines. `shown` holds whether each series is visible in each column, bool [series,
-    columns].
+    The legend omits these lines.
+
+    Args:
+        shown: whether each series is visible in each column, bool [series, columns].
     """
     return frozenset(
         at for at, line in enumerate(series) if is_line(line) and len(line.x) and not shown[at].any()

@@ -30,8 +30,8 @@ def is_difference(look: Look) -> bool:
 def difference(look: Look) -> Plot:
     """Return a chart of the run on the screen minus the last pinned run.
 
-    A pinned run is one that the user keeps for comparison. Each curve is compared with the pinned run's curve
-    of the same name.
+    A pinned run is a run that the user keeps for comparison. Each curve is compared with the pinned run's
+    curve of the same name. Other curves are left out.
     """
     pinned, view = look.pinned[-1], look.view
     pinned_curves = {curve.name: curve for curve in pinned.view.curves}

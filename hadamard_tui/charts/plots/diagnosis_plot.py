@@ -1,6 +1,6 @@
-"""Charts of a diagnosis, which measures whether the columns of a table carry meaning.
+"""Charts of a diagnosis: learning curves of pairs of learners, before and after the data are rotated.
 
-They show learning curves of pairs of learners, before and after the data are rotated.
+A diagnosis measures which inductive bias a table rewards.
 """
 
 from __future__ import annotations

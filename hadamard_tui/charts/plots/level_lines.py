@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 INTERVALS = 64
-"""Number of intervals into which a coarse axis is divided, approximately.
+"""Approximate number of intervals into which a coarse axis is divided.
 
-The values of theory lines are smooth functions, so a cubic between few grid points is close to the formula.
 A theory line is computed for the experiment of each sweep point, so it has no values between those points.
-A grid of its own would need an experiment, with its random numbers, for every point of that grid.
+More values would need more experiments, with their random numbers. But theory lines are smooth functions, so
+cubics between few points are close to the formula.
 """
 
 _PEN_UP = np.full((1, 2), np.nan)
@@ -28,9 +28,9 @@ def level_lines(
     """Return the path [n, 2] along which `values` [Ny, Nx] equal `level`.
 
     Rows of NaN separate the pieces of the path. Between grid points, values are interpolated by monotone
-    cubics in x and y, or in the logarithm of x or y on a log axis. Near values that are not
-    finite, there is no path. If the grid has only one row or column, or if no value crosses the level, the
-    path is empty, [0, 2].
+    cubics in x and y, or in the logarithm of x or y on a log axis. Near values that are not finite, there is
+    no path. If the grid has only one row or column, or if no value crosses the level, the path is empty,
+    [0, 2].
     """
     from contourpy import contour_generator  # imported here, because most charts need no contours
 

@@ -63,7 +63,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         """Return options with the shown part of the x-axis scaled by the factor `by`.
 
         The x value `around` stays at its position on the screen. If the scaled part is as wide as the axis,
-        the complete axis is shown. `x` holds the x values of the picture, in increasing order.
+        the complete axis is shown.
+
+        Args:
+            x: x values of the picture, in increasing order.
         """
         to, back, first, last = self._ruler_and_ends(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
@@ -79,7 +82,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         """Return options with the shown part of the x-axis moved so that it contains the x value `place`.
 
         A part that already contains `place` is not moved. If the part was chosen for another x-axis, its
-        width can be 0 on this x-axis; then the complete axis is shown.
+        width can be 0 on this x-axis. The complete axis is then shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -142,12 +145,12 @@ power of two, divided by STEPS.
 DECADES = 8
 """Maximum number of decades of a logarithmic y-axis that the user has chosen.
 
-If the picture chooses a logarithmic axis, the axis contains all values of curves except rounding errors. It
-then shows theory lines down to this number of decades below the curves.
+If the picture itself makes the axis logarithmic, the axis contains all values of curves except rounding
+errors. It then shows theory lines down to this number of decades below the curves.
 """
 
 PEAK = 4
-"""A risk is shown up to this multiple of the highest value at the start of training."""
+"""Multiple of the highest value at the start of training up to which a risk is shown."""
 
 GAP = 1e3
 """Minimum ratio of the smallest value that is not a rounding error to the largest rounding error."""
@@ -156,7 +159,7 @@ GAP = 1e3
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
     """Return a pair: the limits of a logarithmic y-axis (None if the axis must be linear), and a text.
 
-    The text says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
+    If the user chose a logarithmic axis but the axis is linear, the text is the reason. Otherwise, it is "".
 
     Args:
         values: the visible values, all of them finite.
@@ -172,7 +175,7 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
     """Return the threshold up to which values on a log axis count as rounding errors of 0.
 
-    All larger values are more than GAP times as large as the threshold. No curve lies entirely below the
+    All larger values are more than GAP times as large as the threshold. Every curve has a value above the
     threshold. If no value looks like a rounding error, the threshold is 0.
 
     Args:
@@ -252,7 +255,7 @@ class Pinned(NamedTuple):
 MOST_TOGETHER = 16
 """Largest number of curves of several learners in one chart, unless the user has chosen.
 
-More curves, such as 25 at 120×40, cover each other, so that each learner gets a chart.
+More curves would cover each other, for example 25 curves in 120×40 cells. So each learner gets a chart.
 """
 
 
@@ -409,17 +412,17 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def nearest(self, x: float) -> float:
         """Return the x nearest to `x` at which the picture has values.
 
-        On a log axis, the nearest x is the one with the ratio to `x` closest to 1.
+        On a log axis, it is the x with the nearest logarithm.
         """
         places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """Convert an x of the picture to the clock of the run, such as the number of examples.
+        """Convert an x of the picture to the clock of the played run, such as the number of examples.
 
-        The run is the one that is played back. The result is its clock at the evaluation point with the
-        nearest x, or None if there is no evaluation point yet.
+        The result is the clock at the evaluation point with the nearest x, or None if there is no evaluation
+        point yet.
         """
         played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
         if not played:

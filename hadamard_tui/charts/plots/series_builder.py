@@ -26,10 +26,10 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Cache with one value per buffer, where a buffer is an array with the values of a growing curve.
+    """Cache with one value per buffer. A buffer is an array with the values of a growing curve.
 
     Each column of a buffer has a separate value in the cache. All slices that begin at the start of a buffer
-    share the buffer's value. A slice cannot be the key, because each drawing of the chart makes new slices.
+    share the buffer's value. A slice cannot be the key, because each redraw of the chart makes new slices.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -103,7 +103,7 @@ With so many blocks, a block is narrower than a dot on a screen of 250 columns.
 """
 
 SHORT = BLOCKS[0] * ENOUGH
-"""If the drawn part of a curve has fewer points than this, all of them are drawn."""
+"""Number of points in the drawn part of a curve below which all points are drawn."""
 
 
 class Thinning:
@@ -156,8 +156,8 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray
     """Return indices of points that suffice to draw a curve for x from `low` to `high`.
 
     The drawn part of the curve includes the last point before `low` and the first point after `high`. If this
-    part has at least SHORT points, every full block of adjacent points is reduced to the lowest and the
-    highest point of the block.
+    part has at least SHORT points, every full block of adjacent points is reduced to its lowest and its
+    highest point.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.
@@ -181,7 +181,7 @@ SMALL_LETTERS = ", small letters"
 """Text after the name of a pinned run in the legend."""
 
 SMOOTHED_SHARE = 1 / 32
-"""A smoothed curve is averaged over this fraction of the x-axis on each side of a point."""
+"""Fraction of the x-axis over which a smoothed curve is averaged on each side of a point."""
 
 Ground = Callable[[np.ndarray], np.ndarray]
 """Function of x that is subtracted from a curve."""
@@ -197,7 +197,7 @@ class Plot(NamedTuple):
     smoothed: str = ""
     """Width of the moving average as text; empty if no curve is smoothed."""
     sentences: Sequence[str] = ()
-    """Sentences that are written where no curve is, from top to bottom, if there is room for all of them."""
+    """Sentences to write in free space, from top to bottom, if there is room for all of them."""
 
 
 class Pen(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
 
 MOST_TIMES = 1e5
-"""The ratio of a value to its theory line is shown only if it is smaller than this."""
+"""Ratio of a value to its theory line from which the ratio is not shown."""
 
 
 class ShownValue(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ _of: WeakKeyDictionary[Look, list[ShownValue]] = WeakKeyDictionary()
 
 
 def values(look: Look) -> list[ShownValue]:
-    """Return the values of all curves and heat maps of a picture, followed by those of its pinned runs."""
+    """Return the values of all heat maps and curves of a picture, and then those of its pinned runs."""
     if look not in _of:
         _of[look] = _shown_values(look)
     return _of[look]

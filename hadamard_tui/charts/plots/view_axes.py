@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
 
 
+LOWEST = 10.0
+"""Divisor of a curve's value. A log axis contains borders of the curve's error band above the quotient."""
+
 SHARE = 0.8
 """Width of all bars at one x, as a fraction of the distance between neighbouring x values."""
 
@@ -88,8 +91,8 @@ def _bar_series(
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     """Return axes for the shown part of the series, and a remark on the y-axis, or "".
 
-    The remark says why the y-axis is linear although the user chose a logarithmic axis. If x grows during the
-    run, as the number of examples does, the limits of a linear y-axis change only in steps. For a loss or
+    If the user chose a logarithmic y-axis but the axis is linear, the remark is the reason. If x grows during
+    the run, such as the number of examples, the limits of a linear y-axis change only in steps. For a loss or
     another risk, the linear y-axis has the limits of `risk_limits`.
     """
     view, options = look.view, look.resolved
@@ -118,12 +121,16 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         rounding = max(rounded_off(curves, view.quantity.rounding), negligible(view))
         values = np.concatenate([*ys, np.empty(0)])
         seen = (values > max(rounding, far_below(curves, rounding))) | (values <= 0)
-        y_axis, refused = y_limits(values[seen], look.options, view.axes.y_log)
+        borders = [] if along_records(view) else [_band_borders(curve, x_axis) for curve in series]
+        near = [border[border > np.abs(y) / LOWEST] for border, y in borders]
+        y_axis, refused = y_limits(np.concatenate([values[seen], *near]), look.options, view.axes.y_log)
         if y_axis is not None:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
     if is_of_risk and options.window is None:
         return axes(y_limits=_risk_axis_limits(series)), refused
-    held = values.clip(-highest, highest)
+    least = 0.0 if (values >= 0).all() else -np.inf
+    held = np.concatenate([values, *(np.maximum(border, least) for border, _ in borders)])
+    held = held.clip(-highest, highest)
     held[np.abs(held) <= negligible(view)] = 0.0
     return axes(y_limits=still_limits(held) if along_records(view) else limits(held)), refused
 
@@ -143,6 +150,16 @@ def _ticks_at_few_places(view: View) -> tuple[Tick, ...]:
 def _finite_values(curve: Series, x_axis: Limits) -> np.ndarray:
     seen: np.ndarray = curve.y[(curve.x >= x_axis[0]) & (curve.x <= x_axis[1]) & np.isfinite(curve.y)]
     return seen
+
+
+def _band_borders(curve: Series, x_axis: Limits) -> tuple[np.ndarray, np.ndarray]:
+    """Return the visible borders of a curve's error band, and the values of the curve there."""
+    if curve.band is None or curve.is_region or not curve.mark:
+        return np.empty(0), np.empty(0)
+    borders, y = np.concatenate(curve.band), np.tile(curve.y, 2)
+    inside = np.tile((curve.x >= x_axis[0]) & (curve.x <= x_axis[1]), 2)
+    seen = inside & np.isfinite(borders) & np.isfinite(y)
+    return borders[seen], y[seen]
 
 
 def twice_the_start(view: View) -> float:

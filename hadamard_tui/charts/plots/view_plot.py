@@ -44,9 +44,8 @@ ROUNDING = 1e-9
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     """Return the theory lines that a picture shows, without duplicates.
 
-    A theory line that is equal for all values of the sweep axes is shown once, and its name does not contain
-    these values. A theory line that is equal for several curves is shown once, and its name does not contain
-    the names of the curves.
+    If a theory line is equal for all values of the sweep axes, it is shown once, without these values in its
+    name. If a theory line is equal for several curves, it is shown once, without the curves in its name.
     """
     shown: list[LineView] = []
     for plain_name, alike in _lines_by_key((line.plain_name, line) for line in lines).items():
@@ -99,10 +98,13 @@ def curve_ends(view: View) -> str:
 
 
 def _letters_and_places(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Return pairs of curve letters and an x value as text, from the letters by x value in `places`.
+    """Return pairs of curve letters and the x value, as text, at which these curves begin or end.
 
-    The curves begin or end at this x value. If there is only one curve at each x value, return a single pair,
-    with all letters, and all x values joined by commas.
+    If there is only one curve at each x value, return a single pair: all letters, and all x values joined by
+    commas.
+
+    Args:
+        places: letters of curves by x value.
     """
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
@@ -177,7 +179,7 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _curves_without_copies(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, where equal curves of a reference learner become one curve.
+    """Return the curves to draw. Equal curves of a reference learner become one curve.
 
     A reference learner has a curve for each point of a sweep. If all its curves agree, up to the end of the
     shorter curves, only the longest is drawn, with the learner's name.
@@ -223,11 +225,11 @@ def _curve_or_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _excluded_region(look: Look) -> list[Series]:
-    """Return the region that is forbidden for all curves of learners with proved lower bounds.
+    """Return the region that no curve of a learner with a proved lower bound can enter.
 
-    If a learner has several bounds, the highest counts. The region lies below the lowest of these bounds of
-    all such learners, in this run and in pinned runs. If a learner has bounds in one run but not in another,
-    there is no region.
+    If a learner has several bounds, only the highest counts. The region lies below the lowest of the bounds
+    that count, over all learners with bounds in this run and in pinned runs. If a learner has bounds in one
+    run but not in another, there is no region.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved_bounds(view, curve)) for view in views for curve in view.curves]
@@ -262,8 +264,8 @@ def _drawn_indices(line: LineView, look: Look) -> np.ndarray:
 def _pinned_series(run: Pinned, pen: Pen) -> list[Series]:
     """Return the series of a pinned run: its name, its lower bounds, and its curves.
 
-    The first series has no points; it names the run in the legend. Lower bounds are drawn faint. Curves are
-    marked by lower-case letters, and curves of the current run by capitals.
+    The first series has no points. It names the run in the legend. Lower bounds are drawn faint. Curves have
+    lower-case letters, because curves of the current run have capitals.
     """
     nothing = np.empty(0)
     style = pinned_style(pen.number)
@@ -412,10 +414,10 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks of a picture, where marks with equal coordinates become one mark.
+    """Return the marks of a picture. Marks with equal coordinates become one mark.
 
     The name of a mark has parts, separated by commas. The name of the new mark consists of the leading parts
-    that all names of the equal marks share. If they share no leading part, these marks are all kept.
+    that all names of the equal marks share. If the names share no leading part, all these marks are kept.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:

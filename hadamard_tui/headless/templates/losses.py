@@ -10,7 +10,7 @@ from engine.losses import Loss
 
 
 class MyPart(Loss, frozen=True, tag="my-part"):
-    """√(1 + (ŷ − y)²) − 1, which is nearly square near 0 and linear far away. Source: Charbonnier 1994."""
+    """√(1 + (ŷ − y)²) − 1: about (ŷ − y)²/2 near 0, and nearly linear far away. Source: Charbonnier 1994."""
 
     continuous_slope: ClassVar[bool] = True
 
