@@ -71,10 +71,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         (
             "What do the colours say?",
             "The hue of a curve shows the kind of the learner. Dense gradient rules are blue, and exact "
-            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly and sparse nets "
-            "magenta, coordinate-wise and sign rules yellow, spectral and second-order rules violet. All "
-            "other learners are grey-green. The lightness distinguishes learners of one kind. If there are "
-            "many learners, only the letters distinguish them.",
+            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly nets (one edge "
+            "per input) and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and "
+            "second-order rules violet. All other learners are grey-green. The lightness distinguishes "
+            "learners of one kind. If there are many learners, only the letters distinguish them.",
         ),
         (
             "Why does one learner follow the bound while another falls below it?",
