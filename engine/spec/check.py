@@ -324,9 +324,7 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
                 raise BadInput(
                     f"{where}.{key}", f"`at` already fixes {dimension}; name another axis or index"
                 )
-    remaining = [
-        dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
-    ]
+    remaining = [index for index in dimensions.indices if index not in picture.at and index != over]
     drawn = clocks[:1] if clocks else [dimension for dimension in remaining if dimension in x][:1]
     drawn += [
         dimension

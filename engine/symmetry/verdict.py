@@ -56,7 +56,7 @@ def _verdict_on_steps(trained: Trained, setup: Setup) -> Verdict:
     matrix = setup.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
         shapes = architecture.layout(setup.d).shapes
-        if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
+        if all(math.prod(shapes[layer][:-1]) == 1 for layer in architecture.layers):
             return of_vectors
     return update.invariance(matrix, setup.protocol.schedule().single)
 

@@ -71,10 +71,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         (
             "What do the colours say?",
             "The hue of a curve shows the kind of the learner. Dense gradient rules are blue, and exact "
-            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly and sparse nets "
-            "magenta, coordinate-wise and sign rules yellow, spectral and second-order rules violet. All "
-            "other learners are grey-green. The lightness distinguishes learners of one kind. If there are "
-            "many learners, only the letters distinguish them.",
+            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly nets (one edge "
+            "per input) and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and "
+            "second-order rules violet. All other learners are grey-green. The lightness distinguishes "
+            "learners of one kind. If there are many learners, only the letters distinguish them.",
         ),
         (
             "Why does one learner follow the bound while another falls below it?",
@@ -164,8 +164,6 @@ class Welcome(Framed[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            hints = f"{key('presets')} lists presets · {key('help')} shows help"
-            page.border_subtitle = f"{key('choose')} opens · {hints} · {key('close')} closes"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {_title_in_sentence(NEW_TITLE)}", id=NEW)
@@ -190,6 +188,13 @@ class Welcome(Framed[str | None]):
             laboratory = self.app.screen_stack[0]
             self.dismiss(None)
             self.app.call_later(laboratory.run_action, action.name)
+
+    @on(OptionList.OptionHighlighted)
+    def _show_keys(self, event: OptionList.OptionHighlighted) -> None:
+        """Show in the border what enter does: a preset runs at once, and other lines open first."""
+        opens = f"{key('choose')} {'runs' if event.option_id in FIRST else 'opens'}"
+        hints = f"{key('presets')} lists presets · {key('help')} shows help"
+        self.query_one(Vertical).border_subtitle = f"{opens} · {hints} · {key('close')} closes"
 
     @on(OptionList.OptionSelected)
     def _preset_chosen(self, event: OptionList.OptionSelected) -> None:

@@ -22,7 +22,7 @@ from textual.widgets import DataTable, Static
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
 from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, REPLAY, key
-from hadamard_tui.panels import ABOUT, TABLE, verdict
+from hadamard_tui.panels import ABOUT, TABLE, story, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
@@ -340,6 +340,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             unlimited=self._pace.unlimited,
             chart=replace(self.chart_options, window=None),
         )
+
+    def open_story(self) -> None:
+        """Open the panel with the story, unless a large screen shows the story beside the chart anyway."""
+        self.query_one(Stage).choose(TABLE if self.has_class("-huge") else story.PANEL.name)
 
     def redraw(self) -> None:
         self.wake()

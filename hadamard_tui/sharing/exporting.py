@@ -346,7 +346,7 @@ def page_of(shown: Shown) -> SvgSheet:
     if (heat := _heat_map(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
-        return Tiles([chart(tile.series, tile.axes) for tile in shown.multiples], shown.caption)
+        return Tiles([chart(multiple.series, multiple.axes) for multiple in shown.multiples], shown.caption)
     return charts(charts_of(shown), shown.caption)
 
 

@@ -133,7 +133,7 @@ TRIALS: dict[str, Trial] = {
     "panel-2": Trial(panel, ("1",)),
     "next_learner": Trial(selected),
     "previous_learner": Trial(selected),
-    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.measures, ("v",) * 10, alone=True),
+    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.measures, ("v",) * 7, alone=True),
     "page_down": Trial(scrolled, (RUN, "3"), (80, 24)),
     "page_up": Trial(scrolled, (RUN, "3", "pagedown"), (80, 24)),
     "pin": Trial(pinned, (RUN,), alone=True),

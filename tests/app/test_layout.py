@@ -316,6 +316,20 @@ def test_the_footer_takes_what_fits_in_the_order_of_importance():
     assert fitting(entries, ranked, 3) == []
 
 
+async def test_the_key_of_panels_skips_those_that_never_apply_and_their_digit_opens_them(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        stage = app.laboratory.query_one(Stage)
+        await until(pilot, lambda: "svd" in stage.query_one(Tabs).dimmed)
+        opened_panels = set()
+        for _ in WORDS:
+            await pilot.press("v")
+            opened_panels.add(stage.chosen)
+        assert "svd" not in opened_panels, "it needs several targets"
+        assert "train" in opened_panels, "it needs only a measure"
+        await pilot.press("7")
+        assert stage.chosen == "svd"
+
+
 async def test_the_footer_offers_a_pause_during_a_run_and_a_replay_after_it(app: HadamardApp):
     async with opened(app, (200, 60)) as pilot:
         keys = app.laboratory.query_one(Keys)
