@@ -917,6 +917,17 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
     assert all("1 more in a wider view" in lines_of(shown, width)[-1] for width in (76, 90))
 
 
+@pytest.mark.parametrize("width", [24, 28, 40])
+def test_the_largest_weight_of_a_net_is_written_in_full(nets: PanelContext, width: int):
+    shown = network.show(replace(nets, place=5.0))
+    assert isinstance(shown, Nets)
+    for net in shown.nets:
+        number = f"{net.largest:.3g}"
+        words = f"{net.name}, largest weight {number}"
+        heading = "".join(map(chr, draw(shown._replace(nets=[net]), width, 12).glyphs[1])).rstrip()
+        assert heading == (words if len(words) < width else f"{net.name}, max |w| {number}")
+
+
 def test_brightness_changes_with_the_playhead(nets: PanelContext):
     first, last = (network.show(replace(nets, place=place)) for place in (0.0, 16.0))
     assert isinstance(first, Nets)
