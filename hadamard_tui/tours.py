@@ -109,7 +109,7 @@ def _settings_in_words(preset: str, changes: tuple[str, ...], settings: tuple[st
 def broken(stop: Stop, change: Break) -> Raw:
     """Return a stop's preset document with a change that breaks the stop's result.
 
-    The only claim of the document is the finding of the change. Raises: BadInput.
+    The document has one claim: the finding that belongs to `change`. Raises: BadInput.
     """
     from engine.spec import documents
 

@@ -155,7 +155,7 @@ def _check_contours(picture: Picture, where: str) -> None:
         over = picture.reading.over
         raise BadInput(
             f"{where}.contours",
-            f"contours are of theory lines along {over}, but `read` reduces {over} to one number; "
+            f"contours show theory lines along {over}, but `read` reduces {over} to one number; "
             "leave `contours` out",
         )
     for number, contour in enumerate(picture.contours):

@@ -153,9 +153,9 @@ class Sweep:
 
 
 def _runs_differ(experiment: Experiment, other: Experiment) -> bool:
-    """Return whether two experiments differ in more than the presence of learners.
+    """Return whether two experiments differ in more than the list of their learners.
 
-    They also differ if they have no learner in common.
+    The result is also True if the experiments have no learner in common.
     """
     learners = {learner.name: learner for learner in other.learners}
     return (

@@ -85,10 +85,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What else can I look at?",
-            f"`{key('recipe')}` goes to the first row, which lists the parts of the run; enter exchanges a "
-            f"part. `{key('full')}` shows the chart alone. `{key('presets')}` lists the presets by subject, "
-            f"each with its chart. "
-            f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
+            f"`{key('recipe')}` goes to the first row, which lists the parts of the run, and the enter key "
+            f"exchanges a part. `{key('full')}` shows the chart alone. `{key('presets')}` lists the presets "
+            f"by subject, each with its chart. `{key('command_palette')}` searches presets, parts, "
+            "theorems and commands.",
         ),
         (
             "What do the other charts show?",

@@ -323,7 +323,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _leaves_part_of_screen(self) -> bool:
-        """Whether the action "leave" would leave something on the screen before it leaves the path."""
+        """Whether the key of "leave" first closes a part of the screen, and does not leave the path yet."""
         opened = self._is_drawer_open or self._is_runs_drawer_open or self.has_class(FULL)
         return self.guesses is not None or self.focused is not None or opened
 
