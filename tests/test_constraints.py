@@ -124,5 +124,5 @@ def test_no_pin_brings_the_libraries_of_one_build_of_torch(part: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
-def test_what_the_readme_shows_needs_no_extra(name: str) -> None:
+def test_the_example_of_the_readme_needs_no_extra(name: str) -> None:
     assert name in {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}

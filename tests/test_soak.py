@@ -79,7 +79,7 @@ def test_a_file_that_is_cut_is_torn(tmp_path: Path):
         assert torn(tmp_path / file_name)
 
 
-def test_of_every_thread_the_innermost_calls_are_told():
+def test_the_innermost_calls_of_every_thread_are_reported():
     thread = ["Thread 0x1 (most recent call first):", *(f"  File {call}" for call in range(30)), ""]
     told = innermost("\n".join(thread * 2))
     assert told.count("Thread") == 2

@@ -159,7 +159,7 @@ async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 32))
 
 
-async def test_a_changed_set_up_is_not_told_as_if_it_were_the_preset(app: HadamardApp):
+async def test_a_changed_set_up_is_not_presented_as_the_preset(app: HadamardApp):
     app.laboratory._editable = EditableExperiment.of("hadamard-128")
     editable = app.laboratory.editable
     preset = editable.experiment
@@ -197,7 +197,7 @@ def test_differences_are_shown_at_in_words(settings: list[str], words: list[str]
     assert [str(change).removeprefix("matrix.") for change in differences(PRESET, changed)] == words
 
 
-def test_learners_that_came_and_went_are_told():
+def test_added_and_removed_learners_are_named():
     editable = EditableExperiment.of("hadamard-128")
     editable.copy_learner(0)
     assert [*map(str, differences(PRESET, editable.document))] == ["with GD 2"]

@@ -278,7 +278,7 @@ def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
     assert not talk.changed
 
 
-def test_what_is_wrong_with_a_picture_is_said_of_its_place(edge: EditableExperiment):
+def test_an_error_of_a_picture_names_its_place(edge: EditableExperiment):
     edge.put("pictures[0].x", "eta*sto")
     assert edge.error is not None
     assert (edge.error.where, edge.error.fault[:15]) == ("pictures[0].x", "there is no 'st")
@@ -354,7 +354,7 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
         ("decay", UNTAGGED, ".rate", "missing"),
     ],
 )
-def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
+def test_a_missing_value_of_a_step_option_is_reported_at_its_field(
     talk: EditableExperiment, step: str, kind: str, at: str, reason: str
 ):
     talk.put_kind(f"learners[0].{step}", kind)

@@ -269,7 +269,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
     assert measured == 20 or (width < 120 and measured >= 14)
 
 
-def test_names_have_room_before_other_columns_until_they_are_told_apart():
+def test_names_get_room_before_other_columns_until_they_differ():
     names = ["natural gradient η = 0.02", "natural gradient η = 0.01"]
     for width in (75, 100):
         shape = columns(width, names, Heads(optional=frozenset({"rate"})))

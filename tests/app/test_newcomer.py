@@ -138,7 +138,7 @@ async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_column
         await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])
 
 
-def test_help_says_for_whom_the_shaded_region_is_excluded():
+def test_help_says_which_learners_cannot_enter_the_shaded_region():
     answers = dict(questions())
     excluded = "their loss cannot stay below this bound, in the shaded region"
     assert excluded in answers["What are the dashed lines?"]

@@ -140,7 +140,7 @@ def test_every_panel_shows_something_at_every_place(panel, one_target: PanelCont
 
 
 @pytest.mark.parametrize("look", COLOUR_THEMES)
-def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, many: PanelContext):
+def test_colours_in_panels_contrast_with_the_background(look: str, many: PanelContext):
     before, colours = palette.current(), COLOUR_THEMES[look].palette
     palette.use(colours)
     try:
@@ -296,7 +296,7 @@ def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
     assert (line.y[0], set(line.y[1:])) == (0, {5})
 
 
-def test_ranks_and_singular_values_are_told_at_the_playhead(many: PanelContext):
+def test_ranks_and_singular_values_are_shown_at_the_playhead(many: PanelContext):
     context = replace(many, place=5.0)
     assert "GD: 5" in series(rank.show(context))
     assert context.curve.weights is not None
@@ -347,7 +347,7 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
     assert panel.show(replace(context, chart_options=ChartOptions(y_log=True, window=(1.0, 60.0)))).series
 
 
-def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
+def test_without_a_bound_there_is_no_gap_and_the_reason_is_shown():
     words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words_of_panel
     assert "`row_signs` is off" in words_of_panel
@@ -559,7 +559,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
     assert "DISAGREE" not in text
 
 
-def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: PanelContext):
+def test_a_contradiction_of_structure_and_measurement_is_shown_in_red(one_target: PanelContext):
     odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))  # type: ignore[arg-type]
@@ -568,7 +568,7 @@ def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: Pan
     assert any(span.start <= start < span.end and "red" in str(span.style) for span in text.spans)
 
 
-def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
+def test_a_measurement_shows_that_it_runs_and_can_be_cancelled_at_once(
     one_target: PanelContext, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
@@ -915,6 +915,17 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
     assert "E spindly" in lines[1]
     assert "E spindly" not in "".join(lines_of(shown, 78))
     assert all("1 more in a wider view" in lines_of(shown, width)[-1] for width in (76, 90))
+
+
+@pytest.mark.parametrize("width", [24, 28, 40])
+def test_the_largest_weight_of_a_net_is_written_in_full(nets: PanelContext, width: int):
+    shown = network.show(replace(nets, place=5.0))
+    assert isinstance(shown, Nets)
+    for net in shown.nets:
+        number = f"{net.largest:.3g}"
+        words = f"{net.name}, largest weight {number}"
+        heading = "".join(map(chr, draw(shown._replace(nets=[net]), width, 12).glyphs[1])).rstrip()
+        assert heading == (words if len(words) < width else f"{net.name}, max |w| {number}")
 
 
 def test_brightness_changes_with_the_playhead(nets: PanelContext):

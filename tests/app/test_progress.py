@@ -58,7 +58,7 @@ def test_before_anything_is_known_nothing_is_said() -> None:
         (5400, "about 1.5 h"),
     ],
 )
-def test_times_are_told_as_people_say_them(seconds: float, words: str) -> None:
+def test_times_are_written_in_everyday_words(seconds: float, words: str) -> None:
     assert duration_in_words(seconds) == words
 
 

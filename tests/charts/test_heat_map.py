@@ -110,7 +110,7 @@ def test_the_order_in_which_values_are_given_does_not_matter():
         ({"z": [[1.0]], "y": [math.nan]}, "finite"),
     ],
 )
-def test_what_is_no_grid_is_refused(wrong, told):
+def test_values_that_form_no_grid_are_refused(wrong, told):
     with pytest.raises(ValueError, match=told):
         heat(**wrong)
 

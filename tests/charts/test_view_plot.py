@@ -337,13 +337,13 @@ def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told
     assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
 
 
-def test_along_an_axis_numbers_are_told_at_the_place_that_is_looked_at_whatever_bounds_do():
+def test_along_an_axis_numbers_are_shown_at_the_playhead_whatever_bounds_do():
     bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
     view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
     assert Look(view, is_complete=True).shown_at == Look(view).shown_at == 1.0
 
 
-def test_a_looked_back_at_place_is_where_numbers_are_told():
+def test_numbers_are_shown_at_the_playhead():
     assert bounded(0.0, place=7.0).shown_at == 7
 
 

@@ -77,7 +77,7 @@ def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bool) -> None:
+def test_a_terminal_gets_colours_by_default(small: Path, no_color: bool) -> None:
     experiment = presets.load("small.toml")
     results = of_one(experiment, run(experiment))
     done = Done(presets.document("small.toml"), results, judge(results), [])
@@ -239,7 +239,7 @@ def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
     assert "GD diverged at k = 1, as claimed" in out
 
 
-def test_a_divergence_is_told_by_the_clock_of_the_protocol(small: Path, call: Call) -> None:
+def test_a_divergence_is_reported_on_the_clock_of_the_protocol(small: Path, call: Call) -> None:
     out = call("run", "small.toml", "--set", 'protocol="epochs"', "--set", WILD, "--set", EXPECTED).out
     assert re.search(r"GD diverged at epoch = \d+, as claimed", out)
 
@@ -329,7 +329,7 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
     assert out.count("best of 2 rates") == 1
 
 
-def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
+def test_curves_computed_by_an_operator_are_named(small: Path, call: Call) -> None:
     learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
     told = f"{learners}; --path dense uses the matrix of instances"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
@@ -359,7 +359,7 @@ def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: C
 
 
 @pytest.mark.slow
-def test_a_flow_that_lost_accuracy_is_told_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
+def test_a_flow_that_lost_accuracy_is_reported_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
     preset = tmp_path / "left.toml"
     preset.write_text("""
 [problem]

@@ -487,7 +487,7 @@ def test_a_measure_may_ask_for_the_start(monkeypatch):
         np.testing.assert_allclose(values[:, replica], np.linalg.norm(gaps, axis=1), rtol=1e-9)
 
 
-def test_what_second_derivatives_take_is_in_the_estimate():
+def test_the_estimate_contains_the_memory_of_second_derivatives():
     net = {**NET, "widths": [256, 256]}
     with_it, without = (
         needed(described(net, d=256, replicas=1, pictures=pictures, protocol="at-init"))

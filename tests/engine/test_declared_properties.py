@@ -482,7 +482,7 @@ def test_rules_of_single_weights_do_not_take_a_net_derived_from_a_neuron_for_one
         assert rule.multiplicative_step(Axis()) is None
 
 
-def test_a_theory_line_with_another_value_says_of_whom_it_speaks_itself():
+def test_a_theory_line_with_another_value_names_its_learners_itself():
     class Doubled(RISigned, frozen=True, tag="doubled-bound"):
         """Twice the bound."""
 

@@ -323,7 +323,7 @@ def test_an_estimate_makes_nothing_of_the_size_of_what_it_estimates(protocol):
         assert peak < ROWS
 
 
-def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
+def test_the_memory_of_a_kernel_is_counted_by_its_examples():
     def need(examples):
         protocol = {"kind": "one-pass", "examples": examples}
         matrix = {"kind": "gaussian", "n": 20_000}
@@ -453,7 +453,7 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
 
 @exhausted
 @pytest.mark.parametrize("drawing", ["draw", "examples"])
-def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, drawing, monkeypatch):
+def test_running_out_of_memory_before_the_first_record_is_reported_alike(exhaust, drawing, monkeypatch):
     monkeypatch.setattr(drawn_data, drawing, lambda *arguments, **words: exhaust())
     with pytest.raises(BadInput, match="cpu ran out of memory before the first evaluation point; take"):
         run(experiment(d=16, path="dense" if drawing == "draw" else "numpy"))

@@ -246,7 +246,7 @@ def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_ou
     ],
     ids=str,
 )
-def test_what_a_file_has_not_is_refused(tmp_path, words, where, reason):
+def test_a_field_that_a_file_lacks_is_refused(tmp_path, words, where, reason):
     write(tmp_path, colours=CIFAR, few=CIFAR[: 3 * 3073], labels=LABELS)
     paths = {name: str(tmp_path / words[name]) for name in ("images", "labels") if name in words}
     with pytest.raises(BadInput) as caught:

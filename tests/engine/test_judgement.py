@@ -244,7 +244,7 @@ def test_that_who_fits_all_rows_predicts_the_same_on_rotated_ones_disagrees_with
     assert not judgement(described, run(described), described.learners[0]).fits
 
 
-def test_a_disagreement_is_told_and_unsound():
+def test_a_disagreement_is_reported_and_unsound():
     described = experiment(d=D, learners={"GD": gd(0.01)})
     trace = run(described)
     right = judgement(described, trace, described.learners[0])

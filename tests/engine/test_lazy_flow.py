@@ -69,7 +69,7 @@ def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
     ({"update": "gd", "architecture": "spindly"}, "proportional to xᵀx̃"),
     ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "proportional to xᵀx̃"),
 ])  # fmt: skip
-def test_it_says_whom_it_does_not_bind(learner, reason):
+def test_it_names_the_learners_that_it_does_not_bind(learner, reason):
     setup = described(learner)
     assert reason in catalogue.make("theory", "lazy-flow").binds(setup.learners[0], setup).reason
 

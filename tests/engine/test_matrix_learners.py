@@ -40,7 +40,7 @@ def test_spectral_steps_are_hypentropy_on_the_eigenvalues_of_the_dilation():
         np.testing.assert_allclose(params["w"].numpy().reshape(2, 4), expected, atol=1e-10)
 
 
-def test_what_has_diverged_has_no_singular_values():
+def test_diverged_models_have_no_singular_values():
     rule = Spectral(lr=0.1, beta=1.0, factors=(1, 2))
     dual = {"w": torch.tensor([[torch.inf, 0.0], [1.0, 0.0]], dtype=torch.float64)}
     params, _ = rule.step(dual, {"w": torch.zeros(2, 2, dtype=torch.float64)}, {"w": 0.1}, {"dual": dual})

@@ -55,7 +55,7 @@ def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
     (gd(0.1, kind="dense", parametrisation="mup", widths=[4]), "one rate for all layers"),
     ({**gd(0.1, kind="dense", widths=[4]), "layer_rates": {"W1": 0.5}}, "one rate for all layers"),
 ])  # fmt: skip
-def test_the_edge_says_whom_it_does_not_bind(learner, reason):
+def test_the_edge_names_the_learners_that_it_does_not_bind(learner, reason):
     described = experiment(learners={"it": learner}, d=8, protocol=EPOCHS)
     assert reason in line_of_kind("two-over-eta").binds(described.learners[0], described).reason
 

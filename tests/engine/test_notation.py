@@ -26,7 +26,7 @@ def test_an_expression_as_papers_write_it(expression: str, text: str):
     assert written(expression, WORDS) == text
 
 
-def test_what_is_no_expression_is_refused():
+def test_text_that_is_no_expression_is_refused():
     with pytest.raises(BadExpression):
         written("a & b", {})
 

@@ -206,7 +206,7 @@ def test_muon_makes_singular_values_about_one(shape):
         assert (torch.linalg.svdvals(step) / size - 1).abs().max() < tolerance
 
 
-def test_shampoo_takes_the_length_that_it_is_told():
+def test_shampoo_makes_steps_of_the_given_length():
     g, w = matrices(2, 4, 5), matrices(2, 4, 5, seed=2)
     plain = moved("shampoo", g)
     for grafting, other in (("sgd", g), ("adam", moved("adam", g))):
