@@ -959,7 +959,7 @@ def as_python(formula):
         ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
     ],
 )
-def test_what_is_drawn_is_the_formula_that_is_said(kind, words):
+def test_the_drawn_line_equals_its_formula(kind, words):
     described = experiment(d=16, **words)
     line, (n, d) = drawn(described, kind), described.problem.matrix.shape()
     expected = [
