@@ -247,7 +247,9 @@ ACTIONS = (
     Action("view", "v", "Panel", "Open the next panel that applies", LOOK),
     Action("previous_view", "V", "Previous panel", "Open the previous panel that applies", LOOK),
     *(
-        Action(f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"{WORDS[name]}: {about}", LOOK)
+        Action(
+            f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"Open {WORDS[name]}: {about}", LOOK
+        )
         for number, (name, about) in enumerate(list(ABOUT.items())[:DIGITS], start=1)
     ),
     Action(
