@@ -272,7 +272,7 @@ ACTIONS = (
         "remedy",
         "enter",
         "Record and run",
-        "If the open panel is dimmed, make the change that this panel names, and run again",
+        "Make the change that a dimmed panel asks for, and run again",
         LOOK,
     ),
     Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a text panel down", LOOK),
