@@ -93,7 +93,7 @@ def test_every_pin_has_the_hashes_of_its_files_and_no_address(part: str) -> None
         assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in hashes), name
 
 
-def test_what_is_compiled_has_the_hashes_of_many_platforms_and_pythons() -> None:
+def test_compiled_packages_have_hashes_for_many_platforms_and_pythons() -> None:
     pinned = entries(FILES["program"])
     for name in ("numpy", "scipy", "msgspec", "pyarrow", "matplotlib", "numba"):
         assert len(pinned[name][1]) >= 12, name

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
-from tests.names import NEVER, TOPS, limits, names_by_room, vague
+from tests.names import NEVER, ROOT, TOPS, limits, names_by_room, vague
 
 LARGEST_SHARE = 0.015
 
@@ -45,6 +46,13 @@ def test_few_names_of_a_room_are_vague(rooms: dict[str, Counter[str]]) -> None:
     counts = {room: vague(names) for room, names in rooms.items()}
     shares = {room: count / rooms[room].total() for room, count in counts.items() if count > FEW}
     assert {room: share for room, share in shares.items() if share >= VAGUE_SHARE} == {}
+
+
+def test_names_of_tests_begin_with_their_subject() -> None:
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = [name for path in paths for name in re.findall(r"def test_(\w+)", path.read_text("utf-8"))]
+    assert len(names) > 3000
+    assert [name for name in names if re.search(r"^what_|_whom_|_told(_|$)|_tells_of_", name)] == []
 
 
 @pytest.mark.parametrize("tops", [("engine", "hadamard_tui"), TOPS])

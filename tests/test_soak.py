@@ -57,7 +57,7 @@ def test_half_of_the_pastes_have_escape_sequences_and_keys_that_end_the_app_with
 
 
 @pytest.mark.parametrize("held", ["mib", "descriptors", "threads"])
-def test_what_grows_is_told_from_what_stays(held: str):
+def test_growth_is_distinguished_from_a_steady_state(held: str):
     steady = [Sample(300.0, 20, 6)] * 100
     growing = [
         sample._replace(**{held: getattr(sample, held) + number}) for number, sample in enumerate(steady)

@@ -369,7 +369,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
+async def test_a_run_that_is_deleted_before_its_selection_arrives_is_not_shown(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         for lr in (0.05, 0.1, 0.2):
             app.laboratory.editable.put("learners[2].update.lr", lr)

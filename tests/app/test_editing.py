@@ -323,7 +323,7 @@ STEPS = {
 
 
 @pytest.mark.slow
-def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_again(
+def test_options_of_steps_are_set_by_field_saved_copied_and_shown_again(
     talk: EditableExperiment,
 ):
     for step, table in STEPS.items():
@@ -470,7 +470,7 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
         ("spline", "[-1, 0], [0, 1.5], [2, 0.5]", [[-1, 0], [0, 1.5], [2, 0.5]]),
     ],
 )
-def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_again(
+def test_typed_text_means_the_same_as_toml_and_shown_text_can_be_typed_again(
     field_name: str, typed: str, value: Any
 ):
     assert value_of(FIELDS[field_name], typed) == value

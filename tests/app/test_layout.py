@@ -126,7 +126,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
 
 
 @pytest.mark.slow
-async def test_what_stands_where(app: HadamardApp):
+async def test_each_size_of_the_screen_has_its_layout(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in SIZES:
             width, _ = size

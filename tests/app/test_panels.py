@@ -777,7 +777,7 @@ def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_m
     np.testing.assert_allclose(learned, (labels[:5, None] * shown.z[:5]).sum(0), atol=1e-4)
 
 
-def test_what_targets_name_is_no_column_of_rotated_instances():
+def test_rotated_instances_have_no_columns_of_features():
     context = context_of("hadamard-128", "problem.matrix.rotate=true")
     assert heat(instances.show(context)).columns == ()
     assert heat(features.show(context)).columns == ()
@@ -953,7 +953,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 
 
 @pytest.mark.slow
-def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one_target: PanelContext):
+def test_a_net_that_cannot_be_trained_again_has_a_reason_in_place_of_a_drawing(one_target: PanelContext):
     assert "Nets are drawn after the run" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a separate model" in words(network.show(looked_inside(erm)))

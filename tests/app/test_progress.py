@@ -39,7 +39,7 @@ def test_it_goes_on_as_fast_as_it_went() -> None:
     assert seen((20, 0.5), (20, 0.75)).words == "about 15 s left"
 
 
-def test_what_was_long_ago_says_nothing() -> None:
+def test_early_progress_does_not_affect_the_remaining_time() -> None:
     slow_then_fast = [(600.0, 0.01), *((1.0, 0.01 + 0.01 * second) for second in range(1, round(SPAN) + 2))]
     assert seen(*slow_then_fast).words == "about 1 min left"
 

@@ -745,7 +745,7 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
 
 
 @pytest.mark.slow
-async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_in_sight_once_set():
+async def test_seldom_fields_are_mounted_when_their_line_is_opened_and_stay_visible_once_set():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, (140, 90)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)

@@ -140,7 +140,7 @@ def test_undo_names_a_break_of_a_result_without_its_claims():
     assert step.change == "GD: update p-norm → gd"
 
 
-def test_what_is_left_unsaid_changes_no_form():
+def test_a_value_that_is_left_out_does_not_change_the_shape_of_the_form():
     editable = EditableExperiment.of("hadamard-128")
     editable.put_kind("learners[0].clip", UNTAGGED)
     without = shape(editable.raw)

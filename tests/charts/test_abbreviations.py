@@ -13,7 +13,7 @@ def test_a_key_that_all_names_have_is_written_once():
     ]
 
 
-def test_what_only_some_names_give_a_value_to_is_said_of_each():
+def test_a_key_that_only_some_names_have_stays_in_each():
     for names in (
         ["net, a = 1", "net, b = 1"],
         ["net, a = 1", "net, a = 2", "net, 2"],

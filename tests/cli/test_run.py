@@ -90,9 +90,7 @@ def test_a_terminal_gets_colours_by_default(small: Path, no_color: bool) -> None
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures_cost(
-    small: Path, terminal: bool
-) -> None:
+def test_a_terminal_shows_the_cost_of_expensive_measures_before_the_run(small: Path, terminal: bool) -> None:
     errors = Console(file=io.StringIO(), force_terminal=terminal, width=80, highlight=False)
     for settings, is_announced in (
         ([], False),
@@ -105,7 +103,7 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
         ) == is_announced
 
 
-def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
+def test_a_terminal_shows_the_cost_of_a_refitted_kernel_before_the_run(small: Path) -> None:
     errors = Console(file=io.StringIO(), force_terminal=True, width=80, highlight=False)
     kernel = 'learners=[{name="K", solver="kernel"}]'
     large = ["problem.matrix={kind='gaussian', n=4000, d=100}", kernel]
@@ -307,7 +305,7 @@ def test_a_wide_terminal_says_which_bound(small: Path, call: Call, monkeypatch: 
     assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1 − k/d +1\.0000", out)
 
 
-def test_what_was_measured_beside_the_loss_has_columns(small: Path, call: Call) -> None:
+def test_measures_other_than_the_loss_have_columns(small: Path, call: Call) -> None:
     settings = ('problem.target={kind="all"}', "run.spectrum=true", "run.train_loss=true", "claims=[]")
     out = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting))).out
     # loss, 0/1 error, loss on seen rows, on unseen ones, rank, bound, ratio

@@ -223,7 +223,7 @@ def test_a_broken_configuration_is_reported_left_as_it_is_and_not_fatal(
     assert [file.read_text() for file in config.path().parent.iterdir()] == [text]
 
 
-def test_the_configuration_and_the_options_are_heard(opened: Opened, on_terminal: Call) -> None:
+def test_the_configuration_and_the_options_take_effect(opened: Opened, on_terminal: Call) -> None:
     config.path().parent.mkdir(parents=True)
     config.path().write_text("theme = 'light'\nfps = 10\n[keys]\nrun = 'f5'\n")
     assert on_terminal("--ascii", "--theme", "contrast").code == 0

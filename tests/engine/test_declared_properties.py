@@ -544,7 +544,7 @@ def test_two_measures_of_one_name_are_refused(monkeypatch):
         named.__wrapped__()
 
 
-def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
+def test_declarations_about_methods_do_not_hold_for_overriding_methods():
     labelled = Labelled().structure(Hadamard(d=D))
     assert (labelled.unit, labelled.fixed_feature, labelled.values) == (False, None, "any")
     signed = Signed().structure()

@@ -424,7 +424,7 @@ def test_a_path_that_cannot_be_is_refused(path):
 @pytest.mark.parametrize(
     ("entries", "values"), [((-1, 1), "signs"), ((0, 1), "bits"), ((1, 2), "any"), ((-1, 0), "any")]
 )
-def test_what_every_number_of_a_file_is_is_known(suffix, entries, values, tmp_path, monkeypatch):
+def test_the_kind_of_all_numbers_of_a_file_is_known(suffix, entries, values, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "PIECE", 8)
     numbers = np.resize([entries[1]] * 20 + [entries[0]], (9, 3))
     path = write(tmp_path / f"it{suffix}", numbers, header="a,b,c")

@@ -184,7 +184,7 @@ def test_least_squares_on_few_gaussian_features_is_not_said_to_break_the_bound_t
     assert low, "standard errors alone are not enough here"
 
 
-def test_what_only_rounding_makes_is_no_standard_error_and_no_difference():
+def test_rounding_alone_makes_no_standard_error_and_no_difference():
     told = judged(curve(1e-4 + 0 * LINE, spread=1e-14, replicas=5), bound(), replicas=5).detail
     assert "loss − line = +0.0001 at" in told
     assert "standard errors" not in told
@@ -320,7 +320,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "where"), REFUSED)
-def test_what_makes_no_sense_is_refused(words, where):
+def test_impossible_settings_are_refused(words, where):
     with pytest.raises(BadInput) as caught:
         run(experiment(d=D, loss="square", **words))
     assert caught.value.where == where

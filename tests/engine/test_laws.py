@@ -121,7 +121,7 @@ def test_a_claimed_power_is_stated_with_the_logarithms_beside_it():
     assert " per unit of d; " in steep.finding(law, steep.judge(law))
 
 
-def test_what_a_reading_counts_along_an_axis_has_no_unit_of_the_clock():
+def test_readings_along_an_axis_have_no_unit_of_the_clock():
     sizes = swept()
     law = view(sizes.sweep.experiment.pictures[0], sizes)
     assert " more examples per doubling of d" in laws_in_words(law)

@@ -119,7 +119,7 @@ def test_from_k_equals_d_on_the_tanh_is_a_sign_and_0_of_0():
     torch.testing.assert_close(predictions[0], expected)
 
 
-def test_what_an_unseen_row_costs_the_tanh_is_the_error_of_a_sign_in_gaussian_noise():
+def test_the_loss_of_tanh_on_an_unseen_row_is_the_error_of_a_sign_in_gaussian_noise():
     """Against draws of the channel ρ y + N(0, ρ(1 − ρ)), and least squares' own 1 − ρ above it."""
     rng = np.random.default_rng(0)
     rhos = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -131,7 +131,7 @@ def test_what_an_unseen_row_costs_the_tanh_is_the_error_of_a_sign_in_gaussian_no
     assert unseen(np.array([0.0, 1, 2])) == pytest.approx([1, 0, 0], abs=1e-12)
 
 
-def test_what_an_unseen_row_costs_the_tanh_is_its_integral():
+def test_the_loss_of_tanh_on_an_unseen_row_is_its_integral():
     rhos = np.array([0.001, 0.1, 0.6, 0.9, 0.99, 0.999])
     for rho, cost in zip(rhos, unseen(rhos), strict=True):
         s = rho / (1 - rho)

@@ -87,7 +87,7 @@ def test_one_layer_has_a_piece_more_than_units_on_the_whole_line():
     assert pieces(drawn(0, 50), RELU, -math.inf, math.inf) == 51
 
 
-def test_units_that_nothing_above_hears_bend_nothing():
+def test_units_without_outgoing_weights_make_no_pieces():
     weights = np.ones((2, 1)), np.array([0.0, -0.5])
     deaf = np.array([[1.0, 0.0]]), np.zeros(1)
     assert pieces([weights, deaf], RELU, -1.0, 1.0) == 2

@@ -80,7 +80,7 @@ def test_evaluations_are_a_clock_of_a_flow():
     assert evaluations_view.curves[0].x[-1] > 0
 
 
-def test_what_diverged_has_a_place_on_a_clock_that_went_on_evenly():
+def test_a_divergence_has_a_place_on_an_even_clock():
     steps = {"kind": "steps", "steps": 12, "records": 12}
     time_view, trace = seen("time", steps, {"GD": gd(3.0)})
     (curve,) = time_view.curves

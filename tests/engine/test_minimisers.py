@@ -244,6 +244,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("learner", "why"), REFUSED.values(), ids=REFUSED)
-def test_what_a_learner_tends_to_must_make_sense(learner, why):
+def test_an_impossible_limit_of_a_learner_is_refused(learner, why):
     with pytest.raises(BadInput, match=why):
         experiment(**FITTED, learners={"it": learner})
