@@ -262,7 +262,7 @@ class HadamardApp(FailingApp):
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
             if number > DIGITS:  # panels with a digit key are already in ACTIONS
                 yield SystemCommand(
-                    f"Tab: {name}", f"{name}: {about}", self._palette_command(f"panel({number})")
+                    f"Tab: {name}", f"Open {name}: {about}", self._palette_command(f"panel({number})")
                 )
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up. {kind.sentence}."

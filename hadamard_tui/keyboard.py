@@ -247,7 +247,9 @@ ACTIONS = (
     Action("view", "v", "Panel", "Open the next panel that applies", LOOK),
     Action("previous_view", "V", "Previous panel", "Open the previous panel that applies", LOOK),
     *(
-        Action(f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"{WORDS[name]}: {about}", LOOK)
+        Action(
+            f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"Open {WORDS[name]}: {about}", LOOK
+        )
         for number, (name, about) in enumerate(list(ABOUT.items())[:DIGITS], start=1)
     ),
     Action(
@@ -270,7 +272,7 @@ ACTIONS = (
         "remedy",
         "enter",
         "Record and run",
-        "If the open panel is dimmed, make the change that this panel names, and run again",
+        "Make the change that a dimmed panel asks for, and run again",
         LOOK,
     ),
     Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a text panel down", LOOK),

@@ -279,8 +279,8 @@ def stops_of(name: str) -> list[Stop] | None:
         return None
     talk = _parsed_talk(name, raw)
     return [
-        _stop_of_tour(f"{name}: stops[{number}]", place, path, talk.asks)
-        for number, place in enumerate(talk.stops)
+        _stop_of_tour(f"{name}: stops[{number}]", stop, path, talk.asks)
+        for number, stop in enumerate(talk.stops)
     ]
 
 

@@ -435,8 +435,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         self.query_one(MachineLine).show(self._shown_machine)
-        for watch in self.watchers:
-            watch()
+        for watcher in self.watchers:
+            watcher()
 
     @property
     def _shown_machine(self) -> MachineSample | None:

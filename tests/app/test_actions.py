@@ -242,6 +242,18 @@ def test_every_action_stands_below_what_a_person_wants_to_do() -> None:
     assert [group.split()[0] for group in GROUPS[:6]] == ["Run", "Look", "Compare", "Change", "Keep", "Give"]
 
 
+VERBS = """
+add blank change choose clear copy decrease delete double draw end go guess halve increase label leave list
+make move open pause pin read redo remove rename run save scroll search select show start stop subtract sweep
+switch undo zoom
+"""
+
+
+def test_help_of_every_key_begins_with_a_verb() -> None:
+    first_words = {action.id: action.help.split()[0].lower() for action in ACTIONS}
+    assert {key: word for key, word in first_words.items() if word not in VERBS.split()} == {}
+
+
 def test_no_key_does_two_things() -> None:
     keys = [key for action in ACTIONS for key in action.keys.split(",")]
     assert len(keys) == len(set(keys))

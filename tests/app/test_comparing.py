@@ -200,8 +200,8 @@ def test_differences_are_shown_at_in_words(settings: list[str], words: list[str]
 def test_a_narrow_row_counts_the_changes_that_do_not_fit_instead_of_cutting_one():
     settings = ["run.seed=3", "run.replicas=2", 'learners.GD.update={kind="momentum"}', "claims=[]"]
     changed = presets.document("hadamard-128", settings)
-    whole = "seed 0 → 3, replicas 1 → 2, GD update gd → momentum"
-    assert runs_module.changes(PRESET, changed) == runs_module.changes(PRESET, changed, 51) == whole
+    all_changes = "seed 0 → 3, replicas 1 → 2, GD update gd → momentum"
+    assert runs_module.changes(PRESET, changed) == runs_module.changes(PRESET, changed, 51) == all_changes
     assert runs_module.changes(PRESET, changed, 50) == "seed 0 → 3, replicas 1 → 2 and 1 more"
     assert runs_module.changes(PRESET, changed, 25) == "seed 0 → 3 and 2 more"
 
