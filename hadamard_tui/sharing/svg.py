@@ -11,7 +11,7 @@ import numpy as np
 
 from hadamard_tui.charts.drawing.coincidence import drawn_once
 from hadamard_tui.charts.drawing.heat_sheet import bar_ticks
-from hadamard_tui.charts.drawing.legend import legend_entries
+from hadamard_tui.charts.drawing.legend import BETWEEN, legend_entries
 from hadamard_tui.charts.drawing.marks import zeros_of
 from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
 from hadamard_tui.charts.drawing.spans import drawable, drawable_band, lay
@@ -84,22 +84,36 @@ class Turn(NamedTuple):
 
 
 def chart(
-    series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
+    series: Sequence[Series],
+    axes: Axes,
+    note: str = "",
+    caption: str = "",
+    within: float = 0.0,
+    growing: bool = False,
 ) -> SvgPage:
-    """Return an SVG page with a chart, a legend and a caption. For the other arguments, see `draw`."""
+    """Return an SVG page with a chart, a legend and a caption. For the other arguments, see `draw`.
+
+    Args:
+        note: remarks on the data, which are shown at the end of the legend.
+    """
     page, picture = draw(series, axes, within, growing)
-    page.legend(list(entries(series, picture, axes)))
+    page.legend(list(entries(series, picture, axes)), remarks(note, picture))
     page.caption(caption)
     return page
 
 
-Chart = tuple[Sequence["Series"], Axes]
+class Chart(NamedTuple):
+    """Series, axes, and remarks on the data, of a chart in a file."""
+
+    series: Sequence[Series]
+    axes: Axes
+    note: str = ""
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
     """Return an SVG page with one or more charts, one above the other. For `within`, see `draw`."""
-    *upper, (series, axes) = contents
-    last = chart(series, axes, caption if not upper else "", within)
+    *upper, lowest = contents
+    last = chart(*lowest, caption=caption if not upper else "", within=within)
     return (
         Tiles([*(chart(*content, within=within) for content in upper), last], caption, 1) if upper else last
     )
@@ -303,8 +317,11 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
                 number > 0,
                 part.at,
             )
-    if picture.remark:
-        yield SvgEntry(picture.remark)
+
+
+def remarks(note: str, picture: Raster) -> str:
+    """Return the remarks on the data of a chart: those of its note, and those on points not drawn."""
+    return BETWEEN.join(filter(None, (note, picture.remark)))
 
 
 def _draw_curve_sample(curve: Series, into: Element, x: float, y: float) -> None:

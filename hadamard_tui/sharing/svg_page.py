@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from engine.core.texts import printable
 from hadamard_tui.charts.drawing.frame import labels, ticks_along, ticks_up
+from hadamard_tui.charts.drawing.legend import BETWEEN
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.charts.scales import Scale
 
@@ -94,7 +95,7 @@ def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]
 
 
 class SvgEntry(NamedTuple):
-    """Legend entry of one series, or a remark.
+    """Legend entry of a series, or of a line or point of a heat map.
 
     Args:
         text: the name, which follows the line sample.
@@ -250,7 +251,8 @@ class SvgPage(SvgSheet):
     def define(self, tag: str, **attributes: object) -> Element:
         return put(put(self.root, "defs"), tag, **attributes)
 
-    def legend(self, entries: Sequence[SvgEntry]) -> None:
+    def legend(self, entries: Sequence[SvgEntry], remarks: str = "") -> None:
+        """Append the legend. Remarks are at the right end of its last row, or below it if they are long."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):
             needed, after = entry.width, number + 1
@@ -261,7 +263,15 @@ class SvgPage(SvgSheet):
                 x, foot = EDGE, foot + LEADING * WORDS
             entry.draw(self.root, x, foot)
             x += entry.width + (2 if after < len(entries) and entries[number + 1].is_next else 3) * GAP
-        if entries:
+        if remarks and (not entries or x + length(remarks, SMALL) > WIDTH - EDGE):
+            rows = _rows_of_remarks(remarks, WIDTH - 2 * EDGE)
+            foot += LEADING * WORDS
+        else:
+            rows = [remarks] if remarks else []
+        for number, row in enumerate(rows):
+            foot += LEADING * SMALL * (number > 0)
+            write(self.root, WIDTH - EDGE, foot, row, SMALL, anchor="end", fill=MUTED)
+        if entries or rows:
             self._end = foot + 0.4 * WORDS
 
     def caption(self, words: str, into: Element | None = None) -> None:
@@ -350,6 +360,17 @@ def lines(text: str, size: float, room: float) -> list[str]:
         longer = f"{wrapped[-1]} {word}".strip()
         wrapped = [*wrapped[:-1], longer] if length(longer, size) <= room else [*wrapped, word]
     return [fitted(line, size, room) for line in wrapped if line] or [""]
+
+
+def _rows_of_remarks(remarks: str, room: float) -> list[str]:
+    """Divide remarks into rows of at most `room` pixels. Only a remark that is longer is divided."""
+    rows: list[str] = []
+    for remark in remarks.split(BETWEEN):
+        if rows and length(longer := f"{rows[-1]}{BETWEEN}{remark}", SMALL) <= room:
+            rows[-1] = longer
+        else:
+            rows += lines(remark, SMALL, room)
+    return rows
 
 
 def fitted(text: str, size: float, room: float) -> str:

@@ -30,7 +30,7 @@ from hadamard_tui.charts.scales import Scale
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
-from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page
+from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page, remarks
 from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, SvgPage, name_apart, put
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.charts.series import Axes, Series
     from hadamard_tui.sharing.svg_page import SvgEntry
 
@@ -231,20 +232,21 @@ def _picture_figures(
                 yield _heat_figure(heat, f"{figure_name}-{place}", caption if place == 0 else "")
             return
         drawing = plot(Look(view))
-    yield _chart_figure(drawing.series, drawing.axes, view, figure_name, caption)
+    yield _chart_figure(drawing, view, figure_name, caption)
 
 
-def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name: str, caption: str) -> str:
+def _chart_figure(drawing: Plot, view: View, figure_name: str, caption: str) -> str:
+    series, axes = drawing.series, drawing.axes
     page, picture = draw(series, axes, WITHIN, growing=True)
     line = f"M0,{page.top:.2f}V{page.bottom:.2f}"
     put(page.over, "path", d=line, stroke=MUTED, stroke_width=1.5, **{"class": "playhead"})
     rows, curves = [], []
     for entry in entries(series, picture, axes):
-        if entry.at is None:
-            rows.append(f'<tr><td colspan="4" class="muted">{escape(entry.text)}</td></tr>')
-            continue
+        assert entry.at is not None, "each entry of a chart names a series"
         rows.append(_legend_row(entry, figure_name, '<td class="value"></td>'))
         curves.append(_curve_values(series[entry.at], axes, page))
+    if words := remarks(drawing.file_note, picture):
+        rows.append(f'<tr><td colspan="4" class="muted">{escape(words)}</td></tr>')
     names = dict(axes.x_names)
     low, high = axes.x_limits
     data = {
