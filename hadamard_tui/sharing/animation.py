@@ -16,7 +16,7 @@ from hadamard_tui.charts.drawing.raster import runs, write_text
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, legible, triplet
 from hadamard_tui.sharing.rendering import png
-from hadamard_tui.sharing.svg import chart
+from hadamard_tui.sharing.svg import chart, widest_left_margin
 from hadamard_tui.sharing.svg_page import GROUND, INK, Tiles
 
 if TYPE_CHECKING:
@@ -64,9 +64,10 @@ def gif(
     """
     from PIL import Image
 
-    captions = [*[""] * (len(charts) - 1), caption]
+    captions, left = [*[""] * (len(charts) - 1), caption], widest_left_margin(charts)
     pages = [
-        chart(*content, caption=words, growing=True) for content, words in zip(charts, captions, strict=True)
+        chart(*content, caption=words, growing=True, least_left=left)
+        for content, words in zip(charts, captions, strict=True)
     ]
     sheet, pictures = pages[0] if len(pages) == 1 else Tiles(pages, "", 1), []
     for number in range(FRAMES):

@@ -34,6 +34,7 @@ from hadamard_tui.sharing.svg_page import (
     SvgSheet,
     Tiles,
     dashes,
+    left_margin,
     length,
     path_of,
     put,
@@ -90,13 +91,14 @@ def chart(
     caption: str = "",
     within: float = 0.0,
     growing: bool = False,
+    least_left: float = 0.0,
 ) -> SvgPage:
     """Return an SVG page with a chart, a legend and a caption. For the other arguments, see `draw`.
 
     Args:
         note: remarks on the data, which are shown at the end of the legend.
     """
-    page, picture = draw(series, axes, within, growing)
+    page, picture = draw(series, axes, within, growing, least_left)
     page.legend(list(entries(series, picture, axes)), remarks(note, picture))
     page.caption(caption)
     return page
@@ -112,11 +114,15 @@ class Chart(NamedTuple):
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
     """Return an SVG page with one or more charts, one above the other. For `within`, see `draw`."""
-    *upper, lowest = contents
-    last = chart(*lowest, caption=caption if not upper else "", within=within)
-    return (
-        Tiles([*(chart(*content, within=within) for content in upper), last], caption, 1) if upper else last
-    )
+    if len(contents) == 1:
+        return chart(*contents[0], caption=caption, within=within)
+    left = widest_left_margin(contents)
+    return Tiles([chart(*content, within=within, least_left=left) for content in contents], caption, 1)
+
+
+def widest_left_margin(contents: Sequence[Chart]) -> float:
+    """Return the left margin that charts one above the other share, so that equal x are at equal places."""
+    return max(left_margin(content.axes) for content in contents)
 
 
 class Drawing(NamedTuple):
@@ -126,15 +132,22 @@ class Drawing(NamedTuple):
     picture: Raster
 
 
-def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
+def draw(
+    series: Sequence[Series],
+    axes: Axes,
+    within: float = 0.0,
+    growing: bool = False,
+    least_left: float = 0.0,
+) -> Drawing:
     """Draw a chart, with ticks, letters and names where they would be on a screen.
 
     Args:
         within: largest distance in pixels between a curve and its simplified path.
         growing: whether an animation will make the curves grow. Theory lines are then complete from the
             start.
+        least_left: minimum distance of the plot area from the left edge of the page, in pixels.
     """
-    page = SvgPage(axes)
+    page = SvgPage(axes, least_left=least_left)
     picture = paint_series(series, axes, page.columns, page.rows)
     lines, _, _ = lay(series, axes, page.columns * DOTS_ACROSS, page.rows * DOTS_DOWN)
     turns = {

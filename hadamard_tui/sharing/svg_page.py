@@ -33,6 +33,9 @@ NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
 """Size in pixels of a cell on a virtual screen, which determines the places of ticks, letters and names."""
 
+ROWS = int(AREA_HEIGHT / CELL_HEIGHT)
+"""Height in cells of a virtual screen that is as large as the plot area."""
+
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
 """Margin of the page, and distance between parts of the page, in pixels."""
@@ -201,15 +204,19 @@ class SvgPage(SvgSheet):
         columns, rows: size in cells of a screen that is as large as the plot area.
     """
 
-    def __init__(self, axes: Axes, beside: float = GAP) -> None:
-        """Draw the axes of a chart on a new page. `beside` is the free space at their right in pixels."""
+    def __init__(self, axes: Axes, beside: float = GAP, least_left: float = 0.0) -> None:
+        """Draw the axes of a chart on a new page.
+
+        Args:
+            beside: free space to the right of the plot area, in pixels.
+            least_left: minimum distance of the plot area from the left edge of the page, in pixels.
+        """
         title, x_label, y_label = labels(axes)
         super().__init__(title)
-        self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
+        self.rows = ROWS
         up = ticks_up(axes, self.rows)
         beside_axis = lines(y_label, WORDS, AREA_HEIGHT)
-        widest = max((length(label, SMALL) for _, label in up), default=0)
-        self.left = EDGE + len(beside_axis) * LEADING * WORDS + widest + GAP
+        self.left = max(left_margin(axes), least_left)
         self.right = WIDTH - EDGE - beside
         self.columns = int((self.right - self.left) / CELL_WIDTH)
         self.top, heading = EDGE, put(self.root, "g", **{"class": "title"})
@@ -309,6 +316,13 @@ class SvgPage(SvgSheet):
         for (_, label), x in zip(along, self.across(axes, values_of(along)), strict=True):
             put(columns, "path", d=f"M{x:.2f},{self.top:.2f}V{self.bottom + 4:.2f}", stroke=GRID)
             write(columns, x, self._end, label, SMALL, anchor="middle")
+
+
+def left_margin(axes: Axes) -> float:
+    """Return the room in pixels that the labels of the y-axis need to the left of the plot area."""
+    _, _, y_label = labels(axes)
+    widest = max((length(label, SMALL) for _, label in ticks_up(axes, ROWS)), default=0)
+    return EDGE + len(lines(y_label, WORDS, AREA_HEIGHT)) * LEADING * WORDS + widest + GAP
 
 
 def name_apart(root: Element, name: str) -> None:

@@ -31,7 +31,17 @@ from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
 from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page, remarks
-from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, SvgPage, name_apart, put
+from hadamard_tui.sharing.svg_page import (
+    GRID,
+    GROUND,
+    INK,
+    MUTED,
+    SAMPLE,
+    SvgPage,
+    left_margin,
+    name_apart,
+    put,
+)
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -146,9 +156,10 @@ def _html_of_results(results: Results, outcomes: Sequence[Outcome], prefix: str)
         if seen.picture.name in beneath:
             continue  # drawn below another picture; both share one slider
         stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
+        left = max(left_margin(plot(Look(views[place])).axes) for place in stack) if len(stack) > 1 else 0.0
         yield '<div class="stack">'
         for place in stack:
-            yield from _picture_figures(views[place], place, results, outcomes, f"{prefix}{place}")
+            yield from _picture_figures(views[place], place, results, outcomes, f"{prefix}{place}", left)
         yield "</div>"
 
 
@@ -216,11 +227,19 @@ def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
 
 
 def _picture_figures(
-    view: View, number: int, results: Results, outcomes: Sequence[Outcome], figure_name: str
+    view: View,
+    number: int,
+    results: Results,
+    outcomes: Sequence[Outcome],
+    figure_name: str,
+    least_left: float,
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
 
     The first picture has no headline here, because its headline is at the top of the page.
+
+    Args:
+        least_left: minimum distance of a chart's plot area from the left edge of the page, in pixels.
     """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
@@ -232,12 +251,12 @@ def _picture_figures(
                 yield _heat_figure(heat, f"{figure_name}-{place}", caption if place == 0 else "")
             return
         drawing = plot(Look(view))
-    yield _chart_figure(drawing, view, figure_name, caption)
+    yield _chart_figure(drawing, view, figure_name, caption, least_left)
 
 
-def _chart_figure(drawing: Plot, view: View, figure_name: str, caption: str) -> str:
+def _chart_figure(drawing: Plot, view: View, figure_name: str, caption: str, least_left: float) -> str:
     series, axes = drawing.series, drawing.axes
-    page, picture = draw(series, axes, WITHIN, growing=True)
+    page, picture = draw(series, axes, WITHIN, growing=True, least_left=least_left)
     line = f"M0,{page.top:.2f}V{page.bottom:.2f}"
     put(page.over, "path", d=line, stroke=MUTED, stroke_width=1.5, **{"class": "playhead"})
     rows, curves = [], []
