@@ -202,6 +202,15 @@ def test_bands_along_an_axis_are_not_cut_off_unless_a_logarithmic_axis_would_be_
     assert low > 0.2 if log else low < 0.1
 
 
+def test_bands_of_values_that_are_0_up_to_rounding_do_not_stretch_a_logarithmic_axis():
+    y, errors = np.array([0.5, 0.1, 3e-34, 0.01]), np.array([0.1, 0.02, 1e-34, 0.002])
+    view = along("D = 2")
+    view = replace(view, curves=[curve("D = 2", y, RATES, stderr=errors)])
+    axes = plot(Look(view, options=ChartOptions(y_log=True))).axes
+    assert axes.y_rounding == 3e-34
+    assert 1e-3 < axes.y_limits[0] < 0.01
+
+
 def test_a_band_takes_an_axis_of_values_of_one_sign_not_below_0():
     view = along("D = 2")
     view = replace(view, curves=[curve("D = 2", np.array([1.0, 2, 3, 4]), RATES, stderr=np.full(4, 1.5))])
