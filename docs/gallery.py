@@ -82,7 +82,9 @@ def main() -> int:
         presets.path_of(name)
     errors = console.errors()
     thumbnails = _stored_thumbnails()
-    due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
+    due = [
+        preset for preset in index() if preset.name in names or (not names and _is_stale(preset, thumbnails))
+    ]
     failed = _run_all(due, thumbnails, errors)
     for picture in PICTURES.glob("*.svg"):
         if picture.stem not in thumbnails:
@@ -92,7 +94,7 @@ def main() -> int:
             if (titled := _with_title(text, pictures[0].title)) != text:
                 picture.write_text(titled, encoding="utf-8")
     PAGE.write_text(page(index(), thumbnails), encoding="utf-8")
-    if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, thumbnails)):
+    if stale := ", ".join(preset.name for preset in index() if _is_stale(preset, thumbnails)):
         errors.print(f"without a chart of what they say now: {stale}", soft_wrap=True)
     return int(failed)
 
@@ -105,13 +107,13 @@ def _stored_thumbnails() -> dict[str, Thumbnail]:
     }
 
 
-def _is_stale(entry: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
+def _is_stale(preset: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or a chart of an earlier version."""
-    has_chart = entry.name in thumbnails and (PICTURES / f"{entry.name}.svg").exists()
-    if not has_chart or thumbnails[entry.name].digest != entry.digest:
+    has_chart = preset.name in thumbnails and (PICTURES / f"{preset.name}.svg").exists()
+    if not has_chart or thumbnails[preset.name].digest != preset.digest:
         return True
-    pictures = stored.read(entry.name)
-    return pictures is None or pictures.digest != stored.digest(presets.document(entry.name))
+    pictures = stored.read(preset.name)
+    return pictures is None or pictures.digest != stored.digest(presets.document(preset.name))
 
 
 def _with_title(svg: str, title: str) -> str:
@@ -130,7 +132,8 @@ def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], error
     """Run presets, add their thumbnails, and print the remaining time; return whether one failed."""
     failed = False
     expected = {
-        entry.name: thumbnails[entry.name].seconds if entry.name in thumbnails else UNKNOWN for entry in due
+        preset.name: thumbnails[preset.name].seconds if preset.name in thumbnails else UNKNOWN
+        for preset in due
     }
     began, done = time.monotonic(), 0.0
     for number, entry in enumerate(due, start=1):
@@ -151,33 +154,33 @@ def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], error
     return failed
 
 
-def make(entry: PresetEntry, errors: Console) -> Thumbnail:
+def make(preset: PresetEntry, errors: Console) -> Thumbnail:
     """Run a preset on one thread, write the picture of its chart and make its thumbnail. Raises: BadInput."""
-    document = presets.document(entry.name)
-    sweep = presets.sweep_of(entry.name, document)
+    document = presets.document(preset.name)
+    sweep = presets.sweep_of(preset.name, document)
     began = time.process_time()
     results = compute_all(sweep, errors, threads=1)
     seconds = time.process_time() - began
     outcomes = judge(results)
-    measured_claims.add(entry.name, outcomes)
+    measured_claims.add(preset.name, outcomes)
     shown = _shown(document, results, outcomes)
     stored.write(
-        entry.name,
-        StoredPictures(stored.digest(document), _stored(shown), _law(entry.name, document, errors)),
+        preset.name,
+        StoredPictures(stored.digest(document), _stored(shown), _law(preset.name, document, errors)),
     )
     PICTURES.mkdir(exist_ok=True)
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
-        (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_page(heat).written())
+        (PICTURES / f"{preset.name}.svg").write_bytes(heat_map_page(heat).written())
         drawn_small = preview.of_heat_map(heat)
     else:
         assert shown.axes is not None, "what was run has a chart"
-        (PICTURES / f"{entry.name}.svg").write_bytes(
+        (PICTURES / f"{preset.name}.svg").write_bytes(
             charts(exporting.charts_of(shown), within=WITHIN).written()
         )
         with palette.on_paper():
             drawn_small = preview.of_chart(shown.series, shown.axes)
-    return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
+    return Thumbnail(preset.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
 
 
 def _shown(document: Raw, results: Results, outcomes: Sequence[Outcome]) -> Shown:
@@ -211,8 +214,8 @@ def _in_few_points(series: Series, axes: Axes, ink: int) -> StoredSeries:
     return StoredSeries(x, y, ink, series.name, series.mark, series.style, series.formula)
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+def _rounded(number: float) -> float:
+    return float(f"{number:.{DIGITS}g}")
 
 
 def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
@@ -234,13 +237,13 @@ def page(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> st
 
 
 def _of(subject: str, entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> list[PresetEntry]:
-    return [entry for entry in entries if entry.subject == subject and entry.name in thumbnails]
+    return [preset for preset in entries if preset.subject == subject and preset.name in thumbnails]
 
 
 def _contents(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
-            links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in entries_of_subject)
+            links = ", ".join(f"[{preset.name}](#{preset.name})" for preset in entries_of_subject)
             yield f"- **{subject}**: {links}"
 
 
@@ -248,15 +251,15 @@ def _sections(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) 
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
-            for entry in entries_of_subject:
-                yield from _section(entry, thumbnails[entry.name])
+            for preset in entries_of_subject:
+                yield from _section(preset, thumbnails[preset.name])
 
 
-def _section(entry: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:
-    yield f"### {entry.name}\n\n**{entry.title}**\n"
-    yield f"![{entry.title}](../gallery/{entry.name}.svg)\n"
+def _section(preset: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:
+    yield f"### {preset.name}\n\n**{preset.title}**\n"
+    yield f"![{preset.title}](../gallery/{preset.name}.svg)\n"
     yield f"{thumbnail.caption}\n"
-    yield f"*{entry.source}. Takes {takes(thumbnail.seconds)}.*\n"
+    yield f"*{preset.source}. Takes {takes(thumbnail.seconds)}.*\n"
 
 
 if __name__ == "__main__":

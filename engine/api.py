@@ -86,6 +86,10 @@ def load(name: PresetName, *changes: str) -> Preset:
 
     Every claim of the preset is a statement about the results in one of its pictures. If a change affects
     these results or this picture, the claim's outcome is "not judged".
+
+    Args:
+        name: name of a preset, or path of a preset file.
+        changes: places and values, such as `"run.replicas=10"`, as for the option --set.
     """
     _check_texts(changes)
     document = presets.document(fspath(name), changes)
@@ -100,6 +104,9 @@ def _check_texts(changes: Sequence[str]) -> None:
 
 def load_parts(*paths: str | PathLike[str]) -> None:
     """Load your own parts from Python files; the files are executed. Call it before you load a preset.
+
+    Args:
+        paths: Python files that define parts.
 
     Raises: BadInput for a file that cannot be loaded, or for a call that comes too late.
     """
@@ -124,6 +131,11 @@ def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
 
 def along(setup: Preset | PresetName, place: str, values: Sequence[float | str]) -> Preset:
     """Return a preset with a sweep axis that sets a field such as `"problem.matrix.d"` to each of `values`.
+
+    Args:
+        setup: a loaded preset, or the name or path of one. It has no sweep axis.
+        place: place of the field in the preset's document.
+        values: numbers, or expressions as text.
 
     Raises: BadInput.
     """
@@ -281,16 +293,27 @@ class Runner(Generic[T]):
         self._trace_type = trace_type
 
     def start(self, setup: Preset | Experiment | PresetName, *changes: str) -> Run[T]:
-        """Start a preset (with changes as in `load`) or an experiment in the background, and return the run.
+        """Start a preset or an experiment in the background, and return the run.
 
-        The end of a `with` block stops the run. Raises: BadInput.
+        The end of a `with` block stops the run.
+
+        Args:
+            setup: a loaded preset, the name or path of one, or an experiment.
+            changes: changes of a preset that `setup` names, as in `load`.
+
+        Raises: BadInput.
         """
         return Run(as_preset(setup, *changes), self._trace_type)
 
     def run(
         self, setup: Preset | Experiment | PresetName, *changes: str, progress: Progress | None = None
     ) -> T:
-        """Run a preset (with changes as in `load`, at all sweep points) or an experiment, until it ends.
+        """Run a preset, at all sweep points, or an experiment, until it ends. Return the results.
+
+        Args:
+            setup: a loaded preset, the name or path of one, or an experiment.
+            changes: changes of a preset that `setup` names, as in `load`.
+            progress: called repeatedly during the run, with the finished share from 0 to 1.
 
         Raises: BadInput.
         """
@@ -307,7 +330,13 @@ class Runner(Generic[T]):
 
         The x-axis of the first picture shows the `values`. If the preset's first picture shows the
         loss, the y-axis shows when the loss first falls below 0.1. For other measures, and for protocols that
-        evaluate learners only once, the y-axis shows the measure's last value. Raises: BadInput.
+        evaluate learners only once, the y-axis shows the measure's last value.
+
+        Args:
+            setup, place, values: as in `along`.
+            progress: called repeatedly during the run, with the finished share from 0 to 1.
+
+        Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 
@@ -317,7 +346,14 @@ start, run, sweep = _runner.start, _runner.run, _runner.sweep
 
 
 def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list[Outcome]:
-    """Run a preset and return the outcomes of its claims. Raises: BadInput."""
+    """Run a preset and return the outcomes of its claims.
+
+    Args:
+        setup: a loaded preset, or the name or path of one.
+        progress: called repeatedly during the run, with the finished share from 0 to 1.
+
+    Raises: BadInput.
+    """
     return run(setup, progress=progress).claims
 
 

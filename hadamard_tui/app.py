@@ -38,7 +38,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.colours.themes import COLOUR_THEMES, after
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import ACTIONS
-from hadamard_tui.panels import ABOUT, DIGITS, story
+from hadamard_tui.panels import ABOUT, DIGITS
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
@@ -193,7 +193,7 @@ class HadamardApp(FailingApp):
         elif preset is not None:
             from hadamard_tui.editing.editable_experiment import EditableExperiment
 
-            self.laboratory.query_one(Stage).choose(story.PANEL.name)
+            self.laboratory.open_story()
             await self.laboratory.present(EditableExperiment.of(preset))
 
     def notify(
@@ -262,7 +262,7 @@ class HadamardApp(FailingApp):
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
             if number > DIGITS:  # panels with a digit key are already in ACTIONS
                 yield SystemCommand(
-                    f"Tab: {name}", f"{name}: {about}", self._palette_command(f"panel({number})")
+                    f"Tab: {name}", f"Open {name}: {about}", self._palette_command(f"panel({number})")
                 )
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up. {kind.sentence}."
@@ -342,7 +342,7 @@ class HadamardApp(FailingApp):
         if preset_name in talks():
             await self.walk(preset_name)
         else:
-            self.laboratory.query_one(Stage).choose(story.PANEL.name)
+            self.laboratory.open_story()
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:

@@ -244,10 +244,12 @@ ACTIONS = (
     Action("multiples", "M", "Small multiples", "Draw one chart per learner, all with the same scale", LOOK),
     Action("next_picture", "i", "Picture", "Show the next chart of this experiment", LOOK),
     Action("full", "F", "Full", "Show only the chart or the open panel; press again or esc to go back", LOOK),
-    Action("view", "v", "Panel", "Open the next panel below the chart", LOOK),
-    Action("previous_view", "V", "Previous panel", "Open the previous panel below the chart", LOOK),
+    Action("view", "v", "Panel", "Open the next panel that applies", LOOK),
+    Action("previous_view", "V", "Previous panel", "Open the previous panel that applies", LOOK),
     *(
-        Action(f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"{WORDS[name]}: {about}", LOOK)
+        Action(
+            f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"Open {WORDS[name]}: {about}", LOOK
+        )
         for number, (name, about) in enumerate(list(ABOUT.items())[:DIGITS], start=1)
     ),
     Action(
@@ -270,7 +272,7 @@ ACTIONS = (
         "remedy",
         "enter",
         "Record and run",
-        "If the open panel is dimmed, make the change that this panel names, and run again",
+        "Make the change that a dimmed panel asks for, and run again",
         LOOK,
     ),
     Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a text panel down", LOOK),

@@ -109,7 +109,7 @@ def _settings_in_words(preset: str, changes: tuple[str, ...], settings: tuple[st
 def broken(stop: Stop, change: Break) -> Raw:
     """Return a stop's preset document with a change that breaks the stop's result.
 
-    The only claim of the document is the finding of the change. Raises: BadInput.
+    The document has one claim: the finding that belongs to `change`. Raises: BadInput.
     """
     from engine.spec import documents
 
@@ -279,8 +279,8 @@ def stops_of(name: str) -> list[Stop] | None:
         return None
     talk = _parsed_talk(name, raw)
     return [
-        _stop_of_tour(f"{name}: stops[{number}]", place, path, talk.asks)
-        for number, place in enumerate(talk.stops)
+        _stop_of_tour(f"{name}: stops[{number}]", stop, path, talk.asks)
+        for number, stop in enumerate(talk.stops)
     ]
 
 

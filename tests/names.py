@@ -71,7 +71,7 @@ def limits() -> dict[str, int]:
 
 
 class _Names(ast.NodeVisitor):
-    """Counts every parameter and every assignment to a name, but for fields of classes."""
+    """Counts every parameter and every assignment to a name, but for constants and fields of classes."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -86,8 +86,18 @@ class _Names(ast.NodeVisitor):
             self.counts[node.arg] += 1
 
     def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
+        if isinstance(node.ctx, ast.Store) and not node.id.isupper():
             self.counts[node.id] += 1
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+        if node.name:
+            self.counts[node.name] += 1
+        self.generic_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.name:
+            self.counts[node.name] += 1
+        self.generic_visit(node)
 
 
 def lower() -> None:

@@ -93,7 +93,7 @@ def test_every_pin_has_the_hashes_of_its_files_and_no_address(part: str) -> None
         assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in hashes), name
 
 
-def test_what_is_compiled_has_the_hashes_of_many_platforms_and_pythons() -> None:
+def test_compiled_packages_have_hashes_for_many_platforms_and_pythons() -> None:
     pinned = entries(FILES["program"])
     for name in ("numpy", "scipy", "msgspec", "pyarrow", "matplotlib", "numba"):
         assert len(pinned[name][1]) >= 12, name
@@ -124,5 +124,5 @@ def test_no_pin_brings_the_libraries_of_one_build_of_torch(part: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
-def test_what_the_readme_shows_needs_no_extra(name: str) -> None:
+def test_the_example_of_the_readme_needs_no_extra(name: str) -> None:
     assert name in {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}

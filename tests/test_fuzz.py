@@ -124,7 +124,7 @@ def test_a_learner_without_error_shows_none() -> None:
     assert tally.tried["ri-gaussian"] == 1
 
 
-def test_what_is_no_experiment_is_refused_and_no_finding() -> None:
+def test_an_invalid_experiment_is_refused_and_no_finding() -> None:
     findings, tally = check({**SMALL, "protocol": {"kind": "one-pass", "loss": "hinge"}})
     assert findings == []
     assert tally.counts["refused"] == 1

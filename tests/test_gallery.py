@@ -167,7 +167,7 @@ def test_after_an_interruption_the_rest_is_run(script, monkeypatch):
     assert script.ran == ["eg-128", "rank-64", "vaw-128"]
 
 
-def test_those_that_are_named_are_run_and_only_these_and_the_others_are_told_of(script, monkeypatch, capsys):
+def test_only_the_named_presets_are_run_and_stale_ones_are_listed(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["gallery.py", "rank-64"])
     script.main()
     script.main()

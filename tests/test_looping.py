@@ -45,6 +45,6 @@ def test_a_single_failure_is_raised_as_it_is_and_none_as_none():
     assert caught.value.__notes__ == ["with {'number': 2}"]
 
 
-def test_by_make_test_all_every_case_is_a_test(monkeypatch: pytest.MonkeyPatch):
+def test_make_test_all_runs_every_case_as_a_test(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(crossing, "all_combinations", True)
     assert looped("number", [1, 2], ids=str).args[:2] == ("number", [1, 2])

@@ -47,7 +47,7 @@ def messages() -> ModuleType:
     return module
 
 
-def test_what_people_are_shown_is_collected_and_nothing_else(messages: ModuleType) -> None:
+def test_only_texts_that_users_see_are_collected(messages: ModuleType) -> None:
     assert messages.messages(SOURCE) == [
         "Run",
         "Run the set-up",

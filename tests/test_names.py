@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
-from tests.names import NEVER, TOPS, limits, names_by_room, vague
+from tests.names import NEVER, ROOT, TOPS, limits, names_by_room, vague
 
 LARGEST_SHARE = 0.015
+
+VAGUE_SHARE, FEW = 0.04, 3
+"""Share of vague names that no room reaches, unless it has only a few of them."""
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +34,25 @@ def test_no_room_has_more_vague_names_than_before(rooms: dict[str, Counter[str]]
         if vague(names) > allowed.get(room, 0)
     }
     assert risen == {}, "say what the new names hold (tests/names.py has the words), or measure the room anew"
+
+
+def test_limits_are_the_present_counts(rooms: dict[str, Counter[str]]) -> None:
+    counts = {room: vague(names) for room, names in rooms.items()}
+    loose = {room: limit for room, limit in limits().items() if counts.get(room, -1) < limit}
+    assert loose == {}, "run `python tests/names.py`, so that these limits do not let the counts rise again"
+
+
+def test_few_names_of_a_room_are_vague(rooms: dict[str, Counter[str]]) -> None:
+    counts = {room: vague(names) for room, names in rooms.items()}
+    shares = {room: count / rooms[room].total() for room, count in counts.items() if count > FEW}
+    assert {room: share for room, share in shares.items() if share >= VAGUE_SHARE} == {}
+
+
+def test_names_of_tests_begin_with_their_subject() -> None:
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = [name for path in paths for name in re.findall(r"def test_(\w+)", path.read_text("utf-8"))]
+    assert len(names) > 3000
+    assert [name for name in names if re.search(r"^what_|_whom_|_told(_|$)|_tells_of_", name)] == []
 
 
 @pytest.mark.parametrize("tops", [("engine", "hadamard_tui"), TOPS])

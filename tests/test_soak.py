@@ -57,7 +57,7 @@ def test_half_of_the_pastes_have_escape_sequences_and_keys_that_end_the_app_with
 
 
 @pytest.mark.parametrize("held", ["mib", "descriptors", "threads"])
-def test_what_grows_is_told_from_what_stays(held: str):
+def test_growth_is_distinguished_from_a_steady_state(held: str):
     steady = [Sample(300.0, 20, 6)] * 100
     growing = [
         sample._replace(**{held: getattr(sample, held) + number}) for number, sample in enumerate(steady)
@@ -79,7 +79,7 @@ def test_a_file_that_is_cut_is_torn(tmp_path: Path):
         assert torn(tmp_path / file_name)
 
 
-def test_of_every_thread_the_innermost_calls_are_told():
+def test_the_innermost_calls_of_every_thread_are_reported():
     thread = ["Thread 0x1 (most recent call first):", *(f"  File {call}" for call in range(30)), ""]
     told = innermost("\n".join(thread * 2))
     assert told.count("Thread") == 2

@@ -551,7 +551,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
         The product is computed from the output down, so that partial products have only m rows.
         """
-        *below, rows = (params[name] for name in self.layers)
+        *below, rows = (params[layer] for layer in self.layers)
         for layer in reversed(below):
             rows = rows @ layer
         for number in self._layer_numbers:

@@ -235,7 +235,7 @@ class ChangeEvaluator:
     def measured(self) -> Measures:
         if not self._waiting:
             return {}
-        waiting_parts = [[part[first:end] for part in changes] for changes, first, end in self._waiting]
+        waiting_parts = [[change[first:end] for change in changes] for changes, first, end in self._waiting]
         labels, before, after = (torch.cat(parts).flatten(1) for parts in zip(*waiting_parts, strict=True))
         self._waiting.clear()
         n = self._data.instances.n

@@ -175,7 +175,7 @@ class Probe:
     @property
     def layers(self) -> Params:
         """Trained tensors by name, input layer first. Gradients have the same order."""
-        return {name: self.parameters[name] for name in self.architecture.layers}
+        return {layer: self.parameters[layer] for layer in self.architecture.layers}
 
     @property
     def tensors(self) -> Params:

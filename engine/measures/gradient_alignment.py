@@ -49,4 +49,6 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
 
 def _squared_lengths(gradients: Params) -> torch.Tensor:
     """Return the squared length of each net's gradient, summed over all tensors, [B]."""
-    return torch.stack([g.double().square().flatten(1).sum(1) for g in gradients.values()]).sum(0)
+    return torch.stack([gradient.double().square().flatten(1).sum(1) for gradient in gradients.values()]).sum(
+        0
+    )

@@ -31,6 +31,8 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         gradients = unflat(probe.gradient.double(), probe.layers).values()
-        sizes = [ratio(g) * torch.linalg.vector_norm(g.flatten(1), dim=1) for g in gradients]
+        sizes = [
+            ratio(gradient) * torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients
+        ]
         mean = torch.stack(sizes).mean(0) / probe.architecture.outputs  # [N]
         return probe.data.over_targets(mean.square()[None])[0]

@@ -58,4 +58,4 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
         return data.over_targets(torch.stack(squares)).movedim(0, -1)
 
     def _names_of_tensors(self, net: Architecture) -> list[str]:
-        return [name for name in net.layers if name.startswith("W" if self.of == "weights" else "b")]
+        return [layer for layer in net.layers if layer.startswith("W" if self.of == "weights" else "b")]

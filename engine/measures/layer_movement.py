@@ -32,9 +32,9 @@ class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         now, start, lengths = probe.parameters, probe.start, []
-        for name in probe.architecture.layers:
-            moved = torch.linalg.vector_norm((now[name].double() - start[name].double()).flatten(1), dim=1)
+        for layer in probe.architecture.layers:
+            moved = torch.linalg.vector_norm((now[layer].double() - start[layer].double()).flatten(1), dim=1)
             if self.relative:
-                moved = moved / torch.linalg.vector_norm(start[name].double().flatten(1), dim=1)
+                moved = moved / torch.linalg.vector_norm(start[layer].double().flatten(1), dim=1)
             lengths.append(moved)
         return probe.data.over_targets(torch.stack(lengths)).movedim(0, -1)

@@ -22,7 +22,7 @@ class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
     label: ClassVar[str] = "‖W_l‖₂ in units of √(d_l/d_{l−1})"
 
     def value(self, probe: Probe) -> torch.Tensor:
-        layers = [probe.parameters[name] for name in probe.architecture.layers]
+        layers = [probe.parameters[layer] for layer in probe.architecture.layers]
         norms = torch.stack([spectral_norm(w) / ratio(w) for w in layers])  # [L, N]
         return probe.data.over_targets(norms).movedim(0, -1)
 

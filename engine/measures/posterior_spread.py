@@ -24,7 +24,7 @@ class OfPosterior(Measure, frozen=True):
         return None if has_posterior else "the learner has a posterior, as `deep-linear-bayes` has"
 
     def value(self, probe: Probe) -> torch.Tensor:
-        by_member = [self.of_posterior(member) for member in probe.posteriors]
+        by_member = [self.of_posterior(posterior) for posterior in probe.posteriors]
         return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
 
     def of_posterior(self, left_open: Posterior) -> float:

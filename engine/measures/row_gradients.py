@@ -73,7 +73,7 @@ def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Te
     """
     replicas, _, d = rows.shape
     nets = len(next(iter(tensors.values())))
-    parameters = sum(tensors[name][0].numel() for name in architecture.layers)
+    parameters = sum(tensors[layer][0].numel() for layer in architecture.layers)
     lengths = []
     for piece in torch.split(rows, max(1, TOGETHER // (nets * parameters)), 1):
         count = piece.shape[1]

@@ -62,11 +62,11 @@ class MixedColumns:
         self._missing = {name: int(count) for name, count in frame.isna().sum().items()}
         self._empty = {name for name, count in self._missing.items() if count == len(frame)}
         self._numeric = [
-            name
-            for name in frame.columns
-            if name not in self._empty
-            and types.is_numeric_dtype(frame[name])
-            and not types.is_bool_dtype(frame[name])
+            column
+            for column in frame.columns
+            if column not in self._empty
+            and types.is_numeric_dtype(frame[column])
+            and not types.is_bool_dtype(frame[column])
         ]
         self._numbers = np.empty((len(frame), len(self._numeric)))
         for place, name in enumerate(self._numeric):
@@ -82,9 +82,9 @@ class MixedColumns:
         outputs = {name: self._outputs.get(name, []) for name in worded.columns}
         of_column = {**outputs, **{name: [name] for name in self._numeric}}
         self.names = tuple(
-            f"{output} of {name}" if output != name and output in self._numeric else output
-            for name in frame.columns
-            for output in of_column.get(name, [])
+            f"{output} of {column}" if output != column and output in self._numeric else output
+            for column in frame.columns
+            for output in of_column.get(column, [])
         )
         """Names of the features. The year of `sold` is `sold_year of sold` if `sold_year` holds numbers."""
 
@@ -116,7 +116,7 @@ class MixedColumns:
 
         vectorizer.fit(self._frame)
         kinds = vectorizer.column_to_kind_
-        self._kinds = {name: str(kinds[name]) for name in self._frame.columns if name in kinds}
+        self._kinds = {column: str(kinds[column]) for column in self._frame.columns if column in kinds}
         self._outputs = {name: [*map(str, names)] for name, names in vectorizer.input_to_outputs_.items()}
         dates = [name for name, kind in self._kinds.items() if kind == "datetime"]
         self._frame = self._frame.assign(**{name: to_datetime(self._frame[name]) for name in dates})

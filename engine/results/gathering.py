@@ -39,8 +39,9 @@ CurveKey = tuple[str, Apart, int]
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
     """Return the kind of each curve's learner, such as "exact", and the curve's number within this kind.
 
-    Curves without values are included. Two sorts of curves are left out. Curves of reference learners are
-    drawn like theory lines. The curve by which the picture divides is not drawn.
+    Curves without values are included. Curves of reference learners are left out, because they are
+    drawn like theory lines. The reference curve of a picture with `relative` is left out, because it is not
+    drawn.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # if True, all rates of a learner form one curve
@@ -458,8 +459,8 @@ def _results_along(results: Results, point: Point, axis: int) -> Results:
 def _finally_known_learners(picture: Picture, results: Results) -> frozenset[str]:
     """Return the learners whose values in a picture, and their standard errors, are finite and final.
 
-    If a picture reads where a measure first passes a threshold, the reading can be final before the sweep
-    ends. All other readings, such as a minimum, need all sweep points.
+    Readings such as `first_below`, the place where a measure first passes a threshold, can be final before
+    the sweep ends. All other readings, such as a minimum, need all sweep points.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

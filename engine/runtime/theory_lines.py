@@ -173,6 +173,6 @@ def _index_values(line: Line, learner: Learner, setup: Setup) -> dict[str, Float
 def _values_of_line(line: Line, at: At) -> Along:
     records, line_values = len(next(iter(at.clocks.values()))), line.value(at)
     replicas = len(line_values) if line.structure().per_replica else 1
-    shape = (replicas, records, *(len(places) for places in at.indices.values()))
+    shape = (replicas, records, *(len(indices) for indices in at.indices.values()))
     values = np.array(np.broadcast_to(line_values, shape), np.float64)
     return Along(dict(at.clocks), dict(at.indices), values)

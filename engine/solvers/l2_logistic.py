@@ -97,8 +97,8 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 
     If there is no such number, return only `least`.
     """
-    powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
-    return [strength for strength in powers if least <= strength <= largest] or [least]
+    strengths = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
+    return [strength for strength in strengths if least <= strength <= largest] or [least]
 
 
 def chosen(

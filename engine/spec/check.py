@@ -155,7 +155,7 @@ def _check_contours(picture: Picture, where: str) -> None:
         over = picture.reading.over
         raise BadInput(
             f"{where}.contours",
-            f"contours are of theory lines along {over}, but `read` reduces {over} to one number; "
+            f"contours show theory lines along {over}, but `read` reduces {over} to one number; "
             "leave `contours` out",
         )
     for number, contour in enumerate(picture.contours):
@@ -324,9 +324,7 @@ def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, wher
                 raise BadInput(
                     f"{where}.{key}", f"`at` already fixes {dimension}; name another axis or index"
                 )
-    remaining = [
-        dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
-    ]
+    remaining = [index for index in dimensions.indices if index not in picture.at and index != over]
     drawn = clocks[:1] if clocks else [dimension for dimension in remaining if dimension in x][:1]
     drawn += [
         dimension

@@ -143,8 +143,8 @@ def _kind_of_field(kind: Any) -> FieldKind | None:
             return "table"
         case inspect.StructType():
             return "part"
-        case inspect.VarTupleType(item_type=item):
-            return _kind_of_list(item)
+        case inspect.VarTupleType(item_type=member):
+            return _kind_of_list(member)
         case inspect.UnionType(types=members):
             return _kind_of_union(members)
         case _:

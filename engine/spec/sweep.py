@@ -153,9 +153,9 @@ class Sweep:
 
 
 def _runs_differ(experiment: Experiment, other: Experiment) -> bool:
-    """Return whether two experiments differ in more than the presence of learners.
+    """Return whether two experiments differ in more than the list of their learners.
 
-    They also differ if they have no learner in common.
+    The result is also True if the experiments have no learner in common.
     """
     learners = {learner.name: learner for learner in other.learners}
     return (
@@ -241,8 +241,8 @@ def _curved_mark(
 def _error_of_positions(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
-    along = [word for names in bound.values() for word in names if word in named]
-    apart = [word for axis in picture.split_by for word in bound[axis]]
+    along = [name for names in bound.values() for name in names if name in named]
+    apart = [name for axis in picture.split_by for name in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
     right = f"they may depend only on {allowed}" if allowed else "they may not depend on axes"
     return f"{mark_name!r} has different positions at different points of a curve; {right}"

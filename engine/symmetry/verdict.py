@@ -51,12 +51,12 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
 
 
 def _verdict_on_steps(trained: Trained, setup: Setup) -> Verdict:
-    """Return the verdict on training steps, without the learner's options such as clipping and noise."""
+    """Return the verdict on the steps alone, as if the learner had no clipping, noise or other options."""
     architecture, update = trained
     matrix = setup.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
         shapes = architecture.layout(setup.d).shapes
-        if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
+        if all(math.prod(shapes[layer][:-1]) == 1 for layer in architecture.layers):
             return of_vectors
     return update.invariance(matrix, setup.protocol.schedule().single)
 

@@ -17,9 +17,9 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     to rounding, the first entry is chosen. On exponential loss, the rule is AdaBoost with shrinkage: features
     are the weak learners, and the weight of an example is its share of the loss. For the gradient of ln L
     instead of L, g_j is the edge of the chosen weak learner. AdaBoost without shrinkage takes steps ½ ln((1 +
-    g_j)/(1 − g_j)). For features ±1, no other step length along w_j lowers the loss more. With the steps η
-    g_j, the weights converge in direction to the maximum ‖·‖₁ margin. Source: Freund, Schapire 1997;
-    Telgarsky 2013; GLSS18a; theory/implicit-bias#optimisation-geometry.
+    g_j)/(1 − g_j)). For features ±1, this step length lowers the loss most. With the steps η g_j, the
+    weights converge in direction to the maximum ‖·‖₁ margin. Source: Freund, Schapire 1997; Telgarsky
+    2013; GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.03125

@@ -22,12 +22,13 @@ Function = Callable[["torch.Tensor", float], "torch.Tensor"]
 class Spectral(Update, frozen=True, tag="spectral"):
     """Mirror descent with the matrix hypentropy potential: Z ← Z − η G, W = P β sinh(S) Qᵀ for Z = P S Qᵀ.
 
-    P S Qᵀ is the singular value decomposition of Z. The instances are matrices x zᵀ of two vectors x and z,
-    and the field `factors` sets how many entries x and z have. The weights of a linear neuron form a matrix W
-    of the same shape, row by row. The rule acts on singular values as `hypentropy` acts on single weights.
-    The rule equals matrix EG± for [[0, W], [Wᵀ, 0]] = W₊ − W₋, where both W₊ and W₋ start at β/2 · I.
-    Separate rotations of x and of z do not change predictions. Each step computes a singular value
-    decomposition. Source: Ghai, Hazan, Singer 2020; theory/hadamard#factors.
+    P S Qᵀ is the singular value decomposition of Z. The instances are matrices x zᵀ of two vectors x and
+    z, and the field `factors` sets how many entries x and z have. The weights of a linear neuron form a
+    matrix W of the same shape, row by row. The rule acts on singular values as `hypentropy` acts on
+    single weights. The rule equals matrix EG±, which trains two positive definite matrices W₊ and W₋ that
+    start at β/2 · I. Their difference is [[0, W], [Wᵀ, 0]]. Separate rotations of x and of z do not
+    change predictions. Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer
+    2020; theory/hadamard#factors.
     """
 
     lr: Rate = 0.05

@@ -61,7 +61,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         picture["curves"] = [
             curve_name for curve_name in _sweep_axes_of_curves(picture) if curve_name != axis_name
         ] or "learner"
-        picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
+        picture["at"] = {key: setting for key, setting in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
         if along or (isinstance(read, dict) and read.get("over") == axis_name):
             picture["read"] = None  # a picture whose x-axis is the clock shows every evaluation point
@@ -81,7 +81,7 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
         grid = list(axes_of(raw)[number].grid)
     except BadInput:
         grid = list(axis.get("values") or [1, 2])
-    ends = [value for value in grid if isinstance(value, int | float)] or [1, 2]
+    ends = [end for end in grid if isinstance(end, int | float)] or [1, 2]
     if kind == "range":
         axis |= {"values": None, "from": ends[0], "to": ends[-1], "points": len(grid)}
     else:

@@ -216,13 +216,13 @@ class EditableExperiment:
         or if the experiment is invalid.
         """
         value = self.value(place)
-        if self.error is not None or not any(isinstance(item, str) for item in _as_sequence(value)):
+        if self.error is not None or not any(isinstance(element, str) for element in _as_sequence(value)):
             return None
         try:
             number = reading.value_at(self._path_in_experiment(place), msgspec.to_builtins(self.experiment))
         except KeyError:
             return None
-        return number if any(isinstance(item, int | float) for item in _as_sequence(number)) else None
+        return number if any(isinstance(element, int | float) for element in _as_sequence(number)) else None
 
     def sweep_axis(self, place: str) -> int | None:
         """Return the index of the sweep axis that varies the value at `place`, or None if no axis does."""
@@ -328,7 +328,7 @@ class EditableExperiment:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
             self.off.pop(learner_number, None)
-            self.off = {other - (other > learner_number): values for other, values in self.off.items()}
+            self.off = {other - (other > learner_number): learner for other, learner in self.off.items()}
             self._check_document()
         return min(learner_number, len(self.learners) - 1)
 
@@ -388,7 +388,7 @@ class EditableExperiment:
 
     def _document_to_run(self) -> Raw:
         """Return the document to run: with all claims, but without switched-off learners."""
-        running = [values for place, values in enumerate(self.learners) if place not in self.off]
+        running = [learner for place, learner in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
     def _check_document(self) -> None:
@@ -480,21 +480,21 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     Raises: BadInput if the place has no number, if there is already a sweep axis, or if no other number is
         valid.
     """
-    raw, value = editable.raw, editable.value(place)
+    raw, current = editable.raw, editable.value(place)
     if raw["axes"]:
         raise BadInput(place, "The set-up already has a sweep axis: change its values, or remove it first.")
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
+    if isinstance(current, bool) or not isinstance(current, int | float | str) or current == "":
         raise BadInput(place, "There is no number to sweep here.")
     document = copy.deepcopy(raw)
     axis: Raw = {"name": changes.AXIS, "symbol": symbol, "log": True}
-    if isinstance(value, str):
+    if isinstance(current, str):
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
-        reading.put(document, place, f"{changes.AXIS}*({value})")
+        reading.put(document, place, f"{changes.AXIS}*({current})")
     else:
-        values = sorted({value, *islice(_fitting_numbers(editable, place, value, is_whole), POINTS - 1)})
-        if len(values) < 2:
+        numbers = sorted({current, *islice(_fitting_numbers(editable, place, current, is_whole), POINTS - 1)})
+        if len(numbers) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
-        axis |= {"values": values, "set": place, "log": values[0] > 0}
+        axis |= {"values": numbers, "set": place, "log": numbers[0] > 0}
     document = changes.with_axis(document, editable.experiment, axis)
     sweep = EditableExperiment(document, editable.preset, editable.off)
     sweep.letters, sweep.next_letter = list(editable.letters), editable.next_letter
@@ -502,32 +502,32 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
 
 
 def _fitting_numbers(
-    editable: EditableExperiment, place: str, value: float, is_whole: bool
+    editable: EditableExperiment, place: str, start: float, is_whole: bool
 ) -> Iterator[float]:
-    """Yield numbers near `value`, the nearest first, with which the experiment can run.
+    """Yield numbers near `start`, the nearest first, with which the experiment can run.
 
     The set-up must be valid with the number at `place`.
     """
-    for candidate in islice(_numbers_around(value, is_whole), 2 * MOST_TRIED):
+    for candidate in islice(_numbers_around(start, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
         if trial.error is None:
             yield candidate
 
 
-def _numbers_around(value: float, is_whole: bool) -> Iterator[float]:
-    """Yield numbers above and below `value` in turn, the nearest first.
+def _numbers_around(start: float, is_whole: bool) -> Iterator[float]:
+    """Yield numbers above and below `start` in turn, the nearest first.
 
-    The numbers are `value` times powers of two. If `is_whole` and `value` is between −4 and 4, they are
-    `value` ± 1, ± 2 and so on. If `value` is 0 but need not be whole, they are multiples of 1/4.
+    The numbers are `start` times powers of two. If `is_whole` and `start` is between −4 and 4, they are
+    `start` ± 1, ± 2 and so on. If `start` is 0 but need not be whole, they are multiples of 1/4.
     """
-    by_ones = value == 0 or (is_whole and abs(value) < 4)
+    by_ones = start == 0 or (is_whole and abs(start) < 4)
     for distance in count(1):
         for sign in (1, -1):
             if by_ones:
-                number = value + sign * (distance if is_whole else distance / 4)
+                number = start + sign * (distance if is_whole else distance / 4)
             else:
-                number = value * 2.0 ** (sign * distance)
+                number = start * 2.0 ** (sign * distance)
             if not is_whole:
                 yield number
             elif number == int(number):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def inline_toml(value: Any) -> str:
     """Return a value as TOML on one line. Entries that are None are left out."""
     if isinstance(value, dict):
-        pairs = ((key, item) for key, item in value.items() if item is not None)
-        return "{" + ", ".join(f"{_toml_key(key)} = {inline_toml(item)}" for key, item in pairs) + "}"
+        pairs = ((key, child) for key, child in value.items() if child is not None)
+        return "{" + ", ".join(f"{_toml_key(key)} = {inline_toml(child)}" for key, child in pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(inline_toml, value)) + "]"
     if isinstance(value, str):
@@ -49,11 +49,13 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
         return inline_toml(value) if not isinstance(value, str) or _column_of_text(value) != value else value
     if kind == "columns":
         return ", ".join(
-            inline_toml(item) if isinstance(item, str) and "," in item else text_of(item, kind="column")
-            for item in value
+            inline_toml(column)
+            if isinstance(column, str) and "," in column
+            else text_of(column, kind="column")
+            for column in value
         )
     if isinstance(value, list | tuple):
-        return ", ".join(_item_text(item, digits) for item in value)
+        return ", ".join(_item_text(element, digits) for element in value)
     if isinstance(value, dict):
         return inline_toml(value)[1:-1]
     if not isinstance(value, float):
@@ -85,23 +87,23 @@ def value_of(field: Field, text: str) -> Any:
         case "wholes":
             plain = re.fullmatch(r"[\d\s]*", text)  # "64 64" is two numbers, "d / 2" is one
             return [
-                _parsed_number(item.strip(), int) for item in (text.split() if plain else text.split(","))
+                _parsed_number(part.strip(), int) for part in (text.split() if plain else text.split(","))
             ]
         case "floats":
-            return [_parsed_number(item, float) for item in _parts_between_commas(text)]
+            return [_parsed_number(part, float) for part in _parts_between_commas(text)]
         case "column":
             return _column_of_text(text)
         case "columns":
-            return [_column_of_text(item) for item in _parts_between_commas(text)]
+            return [_column_of_text(part) for part in _parts_between_commas(text)]
         case "words":
             words = list(_parts_between_commas(text))
             return words[0] if len(words) == 1 and isinstance(field.default, str) else words
         case "items":
-            return [_toml_value(item) for item in _parts_between_commas(text)]
+            return [_toml_value(part) for part in _parts_between_commas(text)]
         case "table":
             return _table_of_text(text)
         case "numbers" | "rates" if "," in text:
-            return [_parsed_number(item.strip(), float) for item in text.split(",") if item.strip()]
+            return [_parsed_number(part.strip(), float) for part in text.split(",") if part.strip()]
     return _parsed_number(text, int if kind == "whole" else float)
 
 
@@ -145,8 +147,8 @@ def _table_of_text(text: str) -> Any:
     """Return the table that a text such as `cw = 2, layer = 30` describes, or the text if it has no `=`."""
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    for item in _parts_between_commas(inside):
-        key, sign, value = item.partition("=")
+    for part in _parts_between_commas(inside):
+        key, sign, value = part.partition("=")
         if not sign:
             return text
         table[key.strip()] = _toml_value(value.strip())
@@ -178,49 +180,53 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 """Pattern of a plus or minus sign outside brackets, which shows that an expression is a sum."""
 
 
-def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
-    """Return the next numbers above or below `value`, the nearest first; none if it is no number.
+def steps_of_number(start: Any, is_whole: bool, up: bool) -> list[Any]:
+    """Return the next numbers above or below `start`, the nearest first; none if it is no number.
 
-    For a whole number, powers of two are among the next numbers. If `value` is an expression such as 1/(2d),
+    For a whole number, powers of two are among the next numbers. If `start` is an expression such as 1/(2d),
     its leading factor changes, and its variables remain.
     """
-    if isinstance(value, str):
+    if isinstance(start, str):
         return (
-            [_scaled_expression(value, factor) for factor in _following_factors(value, up)]
-            if value.strip()
+            [_scaled_expression(start, factor) for factor in _following_factors(start, up)]
+            if start.strip()
             else []
         )
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(start, bool) or not isinstance(start, int | float) or not math.isfinite(start):
         return []
-    return list(islice(_following_numbers(float(value), is_whole, up), MOST_TRIED))
+    return list(islice(_following_numbers(float(start), is_whole, up), MOST_TRIED))
 
 
-def _following_numbers(value: float, is_whole: bool, up: bool) -> Iterator[Any]:
+def _following_numbers(current: float, is_whole: bool, up: bool) -> Iterator[Any]:
     while True:
-        value = _next_number(value, is_whole, up)
-        yield int(value) if is_whole else value
+        current = _next_number(current, is_whole, up)
+        yield int(current) if is_whole else current
 
 
-def _next_number(value: float, is_whole: bool, up: bool) -> float:
-    if value == 0:
+def _next_number(current: float, is_whole: bool, up: bool) -> float:
+    if current == 0:
         return (1.0 if up else -1.0) * (1.0 if is_whole else SMALLEST)
-    if value < 0:
-        return -_next_number(-value, is_whole, not up) or 0.0
-    if is_whole and value <= 1:
-        return value + (1.0 if up else -1.0)
-    ladder = _number_ladder(value, is_whole)
-    near = 1e-9 * value
-    return ladder[bisect_right(ladder, value + near)] if up else ladder[bisect_left(ladder, value - near) - 1]
+    if current < 0:
+        return -_next_number(-current, is_whole, not up) or 0.0
+    if is_whole and current <= 1:
+        return current + (1.0 if up else -1.0)
+    ladder = _number_ladder(current, is_whole)
+    near = 1e-9 * current
+    return (
+        ladder[bisect_right(ladder, current + near)]
+        if up
+        else ladder[bisect_left(ladder, current - near) - 1]
+    )
 
 
-def _number_ladder(value: float, is_whole: bool) -> list[float]:
-    """Return positive numbers around `value` in increasing order. A key press steps to the next one."""
-    decade = math.floor(math.log10(value))
+def _number_ladder(start: float, is_whole: bool) -> list[float]:
+    """Return positive numbers around `start` in increasing order. A key press steps to the next one."""
+    decade = math.floor(math.log10(start))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED
     }
     if is_whole:
-        octave = math.floor(math.log2(value))
+        octave = math.floor(math.log2(start))
         numbers = {float(math.ceil(number - 0.5)) for number in numbers if number >= 1}
         numbers |= {2.0**power for power in range(max(octave - 1, 0), octave + 3)}
     return sorted(numbers)

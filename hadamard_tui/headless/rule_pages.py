@@ -71,7 +71,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
 
     Raises: BadInput.
     """
-    rule = named_rule(name, dict(reading.setting(text) for text in settings))
+    rule = named_rule(name, dict(reading.setting(setting) for setting in settings))
     title = title_of(name, rule)
     with console.progress(errors) as show:
         judged = judge_rule(rule, title, going=lambda share: show(f"judging {title}", share))
@@ -91,7 +91,7 @@ def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
         parts.append(
             Text(f"The rule computes in {listed(precisions)}, although its input is float64.", "yellow")
         )
-    parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
+    parts += [Text(f"  ✗ disagree: {contradiction}", "bold red") for contradiction in judged.contradictions]
     if judged.losses:
         parts += [
             _loss_table(judged, console),
@@ -156,7 +156,7 @@ def as_markdown(judged: RuleJudgement) -> str:
     if judged.rate is not None:
         lines += ["", f"Measured at η = {judged.rate:g}."]
     lines += ["", *(f"{sentence}." for sentence in judged.by_structure)]
-    lines += [f"**Disagree**: {words}." for words in judged.contradictions]
+    lines += [f"**Disagree**: {contradiction}." for contradiction in judged.contradictions]
     lines += [f"**Disagree**: {judged.warning}."] if judged.warning else []
     if judged.losses:
         heads = " | ".join(f"k = {k}, bound {1 - k / D:g}" for k in MARKS)

@@ -62,10 +62,10 @@ def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
         grid.add_row("invariant", judged.answer)
         if judged.conflict:
             grid.add_row(Text("disagree", "bold red"), Text(judged.conflict, "bold red"))
-        for respect in judged.bounds:
+        for bound in judged.bounds:
             grid.add_row(
-                respect.called,
-                Text.assemble((respect.word, RESPECT_STYLES[respect.holds]), f"  {respect.detail}"),
+                bound.called,
+                Text.assemble((bound.word, RESPECT_STYLES[bound.holds]), f"  {bound.detail}"),
             )
         for reason in judged.reasons if judged.verdict.invariant is False else ():
             grid.add_row("bound, for", reason)
@@ -90,8 +90,8 @@ def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
             "by_rounding": judged.by_rounding,
             "agree": None if judged.unstable and judged.agrees else judged.agrees,
             "bounds": [
-                {"id": respect.bound, "respected": respect.holds, "detail": respect.detail}
-                for respect in judged.bounds
+                {"id": bound.bound, "respected": bound.holds, "detail": bound.detail}
+                for bound in judged.bounds
             ],
         }
         for judged in all_judged
@@ -102,7 +102,7 @@ def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
 def as_markdown(all_judged: Sequence[LearnerJudgement]) -> str:
     lines = ["| learner | rotation invariant | by structure | measured | bounds |", "|---|---|---|---|---|"]
     for judged in all_judged:
-        bounds = "; ".join(f"{respect.called}: {respect.word}" for respect in judged.bounds) or "none"
+        bounds = "; ".join(f"{bound.called}: {bound.word}" for bound in judged.bounds) or "none"
         row = (judged.learner, judged.answer, judged.verdict.sentence, judged.measurement, bounds)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
         if judged.conflict:

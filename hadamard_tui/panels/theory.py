@@ -133,7 +133,7 @@ def show(context: PanelContext) -> Text:
     if words := backends()[curve.backends[-1]].words:
         how = f"The curve is {words} ({curve.backend})"
         text.append(f"{how}; the backend “dense” uses the matrix of instances.\n", "dim")
-    applicable = [line for line in context.trace.theorems if line.on_problem.holds]
+    applicable = [theorem for theorem in context.trace.theorems if theorem.on_problem.holds]
     picture = new_row(context)
     losses = context.loss.view
     strongest = strongest_bound(losses, losses.curve(curve.name), context.place)
@@ -153,7 +153,7 @@ def show(context: PanelContext) -> Text:
             picture = None
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
-    if elsewhere := [line for line in context.trace.theorems if not line.on_problem.holds]:
+    if elsewhere := [theorem for theorem in context.trace.theorems if not theorem.on_problem.holds]:
         text.append("\n").append_text(_elsewhere_text(elsewhere, context.lists_by))
     return text
 

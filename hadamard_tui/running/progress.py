@@ -94,7 +94,7 @@ class EngineTime:
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Return x divided by the seconds of work, for a run whose clock has reached `x`."""
+        """Return the speed of a run: `x`, the present value of its clock, per second of work."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from engine.core.parts import BadInput
 from engine.spec.differences import SetupDifference, differences
 from hadamard_tui.charts.plots.look import Pinned
@@ -282,19 +284,30 @@ class Runs:
                 pinned[run_name] = Pinned(run_name, view, change)
         return list(pinned.values())
 
-    def difference_of(self, run: Kept) -> str:
-        """Return the changes from the previous run in memory to `run`.
+    def difference_of(self, run: Kept, width: int | None = None) -> str:
+        """Return the changes from the previous run in memory to `run`, as many as fit into `width` cells.
 
         For the first run in memory, return the title of its experiment.
         """
         number = self.finished.index(run)
         if number == 0:
             return run.experiment.title or "your own experiment"
-        return changes(self.finished[number - 1].document, run.document)
+        return changes(self.finished[number - 1].document, run.document, width)
 
 
-def changes(before: Raw, after: Raw) -> str:
-    return ", ".join(map(str, differences(before, after))) or "the same set-up"
+def changes(before: Raw, after: Raw, width: int | None = None) -> str:
+    """Return the changes between two set-ups, in at most `width` cells if the first of them fits.
+
+    Changes that do not fit are counted. A cut change, such as "update p-norm → …", would name the old value.
+    """
+    words = [str(change) for change in differences(before, after)] or ["the same set-up"]
+    text = ", ".join(words)
+    if width is None or cell_len(text) <= width:
+        return text
+    shorter = (
+        f"{', '.join(words[:count])} and {len(words) - count} more" for count in range(len(words) - 1, 0, -1)
+    )
+    return next((few for few in shorter if cell_len(few) <= width), text)
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:

@@ -223,8 +223,8 @@ class Session:
 
     def receive(self, event: engine.Event | Silent) -> None:
         match event:
-            case Begun(results, run):
-                self.point, self.stored_as = replace(self.point, results=results), run
+            case Begun(begun, run):
+                self.point, self.stored_as = replace(self.point, results=begun), run
             case Stored(run):
                 self.stored_as = run
             case Sampled(sample):

@@ -91,7 +91,7 @@ class Browser(Framed[str | None]):
         pane = self.query_one("#preview", VerticalScroll)
         is_cut = pane.display and pane.virtual_size.height > pane.size.height
         read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
-        keys = [f"{key('choose')} opens", *read_on, f"{key('close')} closes"]
+        keys = [f"{key('choose')} opens, then {key('run')} runs", *read_on, f"{key('close')} closes"]
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:

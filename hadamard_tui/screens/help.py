@@ -71,10 +71,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         (
             "What do the colours say?",
             "The hue of a curve shows the kind of the learner. Dense gradient rules are blue, and exact "
-            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly and sparse nets "
-            "magenta, coordinate-wise and sign rules yellow, spectral and second-order rules violet. All "
-            "other learners are grey-green. The lightness distinguishes learners of one kind. If there are "
-            "many learners, only the letters distinguish them.",
+            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly nets (one edge "
+            "per input) and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and "
+            "second-order rules violet. All other learners are grey-green. The lightness distinguishes "
+            "learners of one kind. If there are many learners, only the letters distinguish them.",
         ),
         (
             "Why does one learner follow the bound while another falls below it?",
@@ -85,10 +85,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What else can I look at?",
-            f"`{key('recipe')}` goes to the first row, which lists the parts of the run; enter exchanges a "
-            f"part. `{key('full')}` shows the chart alone. `{key('presets')}` lists the presets by subject, "
-            f"each with its chart. "
-            f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
+            f"`{key('recipe')}` goes to the first row, which lists the parts of the run, and the enter key "
+            f"exchanges a part. `{key('full')}` shows the chart alone. `{key('presets')}` lists the presets "
+            f"by subject, each with its chart. `{key('command_palette')}` searches presets, parts, "
+            "theorems and commands.",
         ),
         (
             "What do the other charts show?",
@@ -164,8 +164,6 @@ class Welcome(Framed[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            hints = f"{key('presets')} lists presets · {key('help')} shows help"
-            page.border_subtitle = f"{key('choose')} opens · {hints} · {key('close')} closes"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {_title_in_sentence(NEW_TITLE)}", id=NEW)
@@ -190,6 +188,13 @@ class Welcome(Framed[str | None]):
             laboratory = self.app.screen_stack[0]
             self.dismiss(None)
             self.app.call_later(laboratory.run_action, action.name)
+
+    @on(OptionList.OptionHighlighted)
+    def _show_keys(self, event: OptionList.OptionHighlighted) -> None:
+        """Show in the border what enter does: a preset runs at once, and other lines open first."""
+        opens = f"{key('choose')} {'runs' if event.option_id in FIRST else 'opens'}"
+        hints = f"{key('presets')} lists presets · {key('help')} shows help"
+        self.query_one(Vertical).border_subtitle = f"{opens} · {hints} · {key('close')} closes"
 
     @on(OptionList.OptionSelected)
     def _preset_chosen(self, event: OptionList.OptionSelected) -> None:

@@ -60,10 +60,13 @@ def spots(page: Screen[Any]) -> dict[str, Spot]:
             spots_by_key[key] = Spot(widget, label)
     for tabs in page.query(Tabs):
         for tab in tabs.in_sight:
-            digit = Region(tabs.region.x + tab.column, tabs.region.y, 1, 1)
-            key = str(tab.number % 10) if tab.number <= DIGITS else next(other_keys, None)
-            if key is not None and _is_uncovered(page, tabs, digit):
-                spots_by_key[key] = Spot(tab.number, digit)
+            has_digit = tab.number <= DIGITS
+            # The key of a tab without a digit covers the blank cell two cells before the word.
+            column = tab.column if has_digit else max(tab.column - 2, 0)
+            label = Region(tabs.region.x + column, tabs.region.y, 1, 1)
+            tab_key = str(tab.number % 10) if has_digit else next(other_keys, None)
+            if tab_key is not None and _is_uncovered(page, tabs, label):
+                spots_by_key[tab_key] = Spot(tab.number, label)
     return spots_by_key
 
 

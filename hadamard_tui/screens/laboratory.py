@@ -22,7 +22,7 @@ from textual.widgets import DataTable, Static
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
 from hadamard_tui.keyboard import ACTIONS, LEAVE_PATH, REPLAY, key
-from hadamard_tui.panels import ABOUT, TABLE, verdict
+from hadamard_tui.panels import ABOUT, TABLE, story, verdict
 from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
@@ -323,7 +323,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _leaves_part_of_screen(self) -> bool:
-        """Whether the action "leave" would leave something on the screen before it leaves the path."""
+        """Whether the key of "leave" first closes a part of the screen, and does not leave the path yet."""
         opened = self._is_drawer_open or self._is_runs_drawer_open or self.has_class(FULL)
         return self.guesses is not None or self.focused is not None or opened
 
@@ -340,6 +340,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             unlimited=self._pace.unlimited,
             chart=replace(self.chart_options, window=None),
         )
+
+    def open_story(self) -> None:
+        """Open the panel with the story, unless a large screen shows the story beside the chart anyway."""
+        self.query_one(Stage).choose(TABLE if self.has_class("-huge") else story.PANEL.name)
 
     def redraw(self) -> None:
         self.wake()
@@ -431,8 +435,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
         self.query_one(MachineLine).show(self._shown_machine)
-        for watch in self.watchers:
-            watch()
+        for watcher in self.watchers:
+            watcher()
 
     @property
     def _shown_machine(self) -> MachineSample | None:

@@ -355,8 +355,8 @@ def page_of(shown: Shown) -> SvgSheet:
     if (heat := _heat_map(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
-        tiles = [chart(tile.series, tile.axes, tile.file_note) for tile in shown.multiples]
-        return Tiles(tiles, shown.caption)
+        pages = [chart(multiple.series, multiple.axes, multiple.file_note) for multiple in shown.multiples]
+        return Tiles(pages, shown.caption)
     return charts(charts_of(shown), shown.caption)
 
 

@@ -292,7 +292,7 @@ class KindRow(Row):
     def is_about(self, where: str) -> bool:
         """Return whether an error is about the part or its kind. `where` is the path of the error.
 
-        Errors about fields of the part belong to the rows of these fields.
+        An error about a field of the part is not: the row of this field shows it.
         """
         return where.partition(" where ")[0] in (self.part, self.place)
 

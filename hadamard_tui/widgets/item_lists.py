@@ -45,23 +45,23 @@ class LearnerList(Lines):
 
 
 def learner_line(editable: EditableExperiment, number: int) -> Text:
-    values = editable.learners[number]
+    learner = editable.learners[number]
     place = editable.place_in_run(number)
     if editable.refused(number):
         sign, style = "▲", "bold"
     elif place is None:
         sign, style = "○", "dim"
     else:
-        kind_place = editable.kind_places.get(str(values["name"]))
+        kind_place = editable.kind_places.get(str(learner["name"]))
         sign, style = mark(editable.letters[number]), f"bold {legible(colour(kind_place))}"
     off = "off, " if place is None else ""
     return Text.assemble(
-        (f"{sign} ", style), str(values["name"]), (f"  {off}{learner_method(values)}", "dim")
+        (f"{sign} ", style), str(learner["name"]), (f"  {off}{learner_method(learner)}", "dim")
     )
 
 
-def learner_method(values: dict[str, Any]) -> str:
-    parts = (values.get(part) for part in ("architecture", "update", "solver"))
+def learner_method(learner: dict[str, Any]) -> str:
+    parts = (learner.get(part) for part in ("architecture", "update", "solver"))
     return " · ".join(str(part["kind"]) for part in parts if part)
 
 
@@ -93,34 +93,34 @@ class AxisForm(Vertical):
         yield Fields(self._place, [fields[field_name] for field_name in AXIS_FIELDS[by]], self._values)
 
 
-def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+def picture_form(place: str, picture: dict[str, Any]) -> Iterator[Widget]:
     from engine.pictures.picture import Picture
 
-    yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
-    yield Fields(place, fields_of(Picture), values)
+    yield PartForm(f"{place}.measure", "measure", "measures", picture["measure"])
+    yield Fields(place, fields_of(Picture), picture)
 
 
-def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    yield AxisForm(place, values)
+def axis_form(place: str, axis: dict[str, Any]) -> Iterator[Widget]:
+    yield AxisForm(place, axis)
 
 
-def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    yield PartForm(place, "claim", "claims", values)
+def claim_form(place: str, claim: dict[str, Any]) -> Iterator[Widget]:
+    yield PartForm(place, "claim", "claims", claim)
 
 
-def axis_line(values: dict[str, Any]) -> str:
-    if values.get("values") is not None:
-        return f"{values.get('name')}: {text_of(values['values'])}"
-    return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
+def axis_line(axis: dict[str, Any]) -> str:
+    if axis.get("values") is not None:
+        return f"{axis.get('name')}: {text_of(axis['values'])}"
+    return f"{axis.get('name')}: {text_of(axis.get('from'))} … {text_of(axis.get('to'))}"
 
 
-def picture_line(values: dict[str, Any]) -> str:
-    against = f"{values['measure']['kind']} against {values.get('x')}"
-    return str(values.get("title") or values.get("name") or against)
+def picture_line(picture: dict[str, Any]) -> str:
+    against = f"{picture['measure']['kind']} against {picture.get('x')}"
+    return str(picture.get("title") or picture.get("name") or against)
 
 
-def claim_line(values: dict[str, Any]) -> str:
-    return str(values.get("text"))
+def claim_line(claim: dict[str, Any]) -> str:
+    return str(claim.get("text"))
 
 
 class ItemKind(msgspec.Struct, frozen=True):

@@ -39,10 +39,10 @@ def count_text(count: float) -> str:
     return f"{count:.0f}" if abs(count) < WHOLE else f"{count:.3g}"
 
 
-def ratio_text(value: float) -> str:
-    if value == 0 or 0.01 <= abs(value) < 1000:
-        return f"{value:.3f}"
-    return f"{value:.0f}" if 1000 <= abs(value) < LONGEST_NUMBER else f"{value:.1e}"
+def ratio_text(ratio: float) -> str:
+    if ratio == 0 or 0.01 <= abs(ratio) < 1000:
+        return f"{ratio:.3f}"
+    return f"{ratio:.0f}" if 1000 <= abs(ratio) < LONGEST_NUMBER else f"{ratio:.1e}"
 
 
 def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int | None:
@@ -61,18 +61,18 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
     return places if min(sizes) >= 0.5 * 10.0 ** (digits - 1 - places) else None
 
 
-def number_text(value: float, places: int | None, rounding: float) -> str:
+def number_text(number: float, places: int | None, rounding: float) -> str:
     """Return a number as text with `places` decimals, or as a power of ten if `places` is None.
 
     A number from −`rounding` to `rounding` becomes 0, without a sign. Infinity becomes "never".
     """
-    if not math.isfinite(value):
-        return "never" if value > 0 else "–"
-    if abs(value) <= rounding:
-        value = 0.0
+    if not math.isfinite(number):
+        return "never" if number > 0 else "–"
+    if abs(number) <= rounding:
+        number = 0.0
     if places is None:
-        return f"{value:.2e}" if value else "0"
-    text = f"{value:.{places}f}"
+        return f"{number:.2e}" if number else "0"
+    text = f"{number:.{places}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
@@ -132,8 +132,8 @@ class Heads(NamedTuple):
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    valued = [value for value in rows if value.value is not None]
-    compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
+    valued = [row for row in rows if row.value is not None]
+    compared = [row.line for row in valued if row.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
     head = "bound" if directions & {*FROM_BELOW} else "line" if compared else ""
     shown_columns = {column for text in texts for column in OPTIONAL if text[column]}
@@ -248,11 +248,11 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     def show(self, look: Look) -> None:
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
-        texts = [row(value, notation) for value in rows]
+        texts = [row(shown, notation) for shown in rows]
         about = heads(look, rows, texts)
         unpinned = len(look.view.curves) + len(look.view.heats)
-        self.learners = [value.learner for value in rows[:unpinned]]
-        self._show_rows([(value.mark, value.name, value.tint) for value in rows], about)
+        self.learners = [row.learner for row in rows[:unpinned]]
+        self._show_rows([(row.mark, row.name, row.tint) for row in rows], about)
         for number, cells in enumerate(texts):
             for column, text in cells.items():
                 self._write_cell(number, column, text)
@@ -307,31 +307,31 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 
     If the y-axis is logarithmic (`by_factors`), every number must show two significant digits.
     """
-    numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
-    rounding = max((value.rounding for value in rows), default=0.0)
+    numbers = [number for row in rows for number in (row.value, row.height) if number is not None]
+    rounding = max((row.rounding for row in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
-def row(value: ShownValue, places: int | None) -> dict[str, str]:
+def row(shown: ShownValue, places: int | None) -> dict[str, str]:
     """Return the texts of a row by column. `places` is the number of decimals, or None for powers of ten."""
-    verdict = None if value.curve is None else value.curve.training.verdict
-    height = None if value.height is None or value.value is None else _value_text(value.height, value, places)
-    ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
+    verdict = None if shown.curve is None else shown.curve.training.verdict
+    height = None if shown.height is None or shown.value is None else _value_text(shown.height, shown, places)
+    ratio = "" if height is None else "–" if shown.ratio is None else ratio_text(shown.ratio)
     return {
         "invariant": "" if verdict is None else verdict.answer,
-        "rate": "" if value.curve is None else rate(value.curve),
-        "state": value.state,
-        "value": "" if value.value is None else _value_text(value.value, value, places),
-        "line": "" if height is None else height if value.binds else f"({height})",
-        "which": "" if height is None else value.which,
+        "rate": "" if shown.curve is None else rate(shown.curve),
+        "state": shown.state,
+        "value": "" if shown.value is None else _value_text(shown.value, shown, places),
+        "line": "" if height is None else height if shown.binds else f"({height})",
+        "which": "" if height is None else shown.which,
         "ratio": ratio,
     }
 
 
-def _value_text(number: float, value: ShownValue, places: int | None) -> str:
-    if value.is_count and math.isfinite(number):
+def _value_text(number: float, shown: ShownValue, places: int | None) -> str:
+    if shown.is_count and math.isfinite(number):
         return count_text(number)
-    return number_text(number, places, value.rounding)
+    return number_text(number, places, shown.rounding)
 
 
 def rate(curve: CurveView) -> str:
@@ -370,16 +370,16 @@ class TableNote(Static):
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
         self._update_visibility()
 
-    def show(self, look: Look, value: str, line: str) -> None:
+    def show(self, look: Look, value_head: str, line: str) -> None:
         """Explain the signs in the table that shows the numbers of a `Look`.
 
         Args:
-            value, line: headings of the columns of values and of theory lines. If the table compares no value
-                with a theory line, `line` is empty.
+            value_head, line: headings of the columns of values and of theory lines. If the table compares no
+                value with a theory line, `line` is empty.
         """
         self._compares = bool(line)
         self._update_visibility()
-        self.say(fitting(look, value, line, self._width))
+        self.say(fitting(look, value_head, line, self._width))
 
     def say(self, words: str) -> None:
         if words != self._words:
@@ -390,22 +390,22 @@ class TableNote(Static):
         self.set_class(self._fits and self._compares, "-there")
 
 
-def fitting(look: Look, value: str, line: str, width: int) -> str:
+def fitting(look: Look, value_head: str, line: str, width: int) -> str:
     """Return explanations of the signs in the table on one line; "" if there is nothing to explain.
 
     If all explanations fit into `width` cells in their long forms, the line has the long forms. Otherwise, it
     has as many short forms as fit, but at least one.
     """
-    long_text = BETWEEN.join(signs(look, value, line, brief=False))
+    long_text = BETWEEN.join(signs(look, value_head, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
-    brief_signs = list(signs(look, value, line, brief=True))
+    brief_signs = list(signs(look, value_head, line, brief=True))
     while len(brief_signs) > 1 and cell_len(BETWEEN.join(brief_signs)) > width:
         brief_signs.pop()
     return BETWEEN.join(brief_signs)
 
 
-def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
+def signs(look: Look, value_head: str, line: str, brief: bool) -> Iterator[str]:
     """Yield explanations of the signs in the table of learners, such as values in parentheses."""
     rows = values(look)
     if not line:
@@ -413,7 +413,7 @@ def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
     if any(row.height is not None and row.value is not None and not row.binds for row in rows):
         yield "(…) not binding" if brief else f"(…) a {line} that does not bind the learner"
     if any(row.ratio is not None for row in rows):
-        yield f"ratio = {value if cell_len(value) <= LONGEST else 'value'} / {line}"
+        yield f"ratio = {value_head if cell_len(value_head) <= LONGEST else 'value'} / {line}"
     if look.ended_low:
         reason = "bounds end near 0" if brief else "the bounds are near 0 at the end"
         yield f"{look.shown_at_in_words}, because {reason}"

@@ -386,8 +386,8 @@ class SelectionBar(Horizontal):
         matrix, part, protocol = raw["problem"]["matrix"], chosen[role], raw["protocol"]
         size = _matrix_with_size(matrix, raw["axes"])
         names = tuple(
-            (f"{mark(letter)} {values['name']}", str(number))
-            for number, (letter, values) in enumerate(zip(editable.letters, editable.learners, strict=True))
+            (f"{mark(letter)} {learner['name']}", str(number))
+            for number, (letter, learner) in enumerate(zip(editable.letters, editable.learners, strict=True))
         )
         preset = presets.name_of(editable.preset) if editable.preset else "your own"
         preset = f"{preset}*" if editable.changed and editable.preset else preset

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
@@ -38,6 +39,9 @@ AFTER_THE_RUN = "The story follows after the run, because it answers the questio
 
 HEIGHT = 2
 """Number of text lines per row."""
+
+INDENT = "   "
+"""Blank cells before the second line of a row, as wide as the signs in the first line."""
 
 
 class RunRows(ScrollView, can_focus=True):
@@ -120,13 +124,13 @@ class RunRows(ScrollView, can_focus=True):
         style = self.rich_style
         if place == self._place:
             style = self.get_component_rich_style("run-rows--highlighted")
-        text = self.lines_of(self._rows[place])[line]
+        text = self.lines_of(self._rows[place], width)[line]
         text.truncate(width, overflow="ellipsis")
         strip = Strip(text.render(self.app.console)).adjust_cell_length(width)
         return strip.apply_style(style)
 
-    def lines_of(self, row: ListedRun) -> tuple[Text, Text]:
-        """Return the two lines of text in the row of a run.
+    def lines_of(self, row: ListedRun, width: int | None = None) -> tuple[Text, Text]:
+        """Return the two lines of text in the row of a run. Differences that exceed `width` are counted.
 
         The first line holds signs, name, time, preset, state and tags. The second line holds a small chart,
         and the difference from the previous run or the headline of the run.
@@ -136,8 +140,6 @@ class RunRows(ScrollView, can_focus=True):
         signs = f"{ON_SCREEN if is_shown else ' '}{PINNED if row.is_pinned else ' '} "
         first = Text.assemble(signs, (printable(row.name), "bold"))
         chart, words = "", ""
-        if in_memory is not None and not (in_memory.session.is_followed and stored is not None):
-            words = self._runs.difference_of(in_memory)
         if stored is not None:
             from hadamard_tui.running.run_words import began, small_chart, state
 
@@ -146,8 +148,11 @@ class RunRows(ScrollView, can_focus=True):
             fate = "" if stored.fate == "finished" else f"  {state(stored)}"
             first.append(printable(f"  {began(stored)}{where}{fate}{tags}"), "dim")
             chart = small_chart(stored.chart[::2])
-            words = words or stored.headline or stored.title
-        return first, Text.assemble("   ", f"{chart} " if chart else "", printable(words))
+            words = stored.headline or stored.title
+        if in_memory is not None and not (in_memory.session.is_followed and stored is not None):
+            room = None if width is None else width - cell_len(INDENT) - cell_len(chart) - bool(chart)
+            words = self._runs.difference_of(in_memory, room) or words
+        return first, Text.assemble(INDENT, f"{chart} " if chart else "", printable(words))
 
     def action_cursor_down(self) -> None:
         self.move((self._place or 0) + 1)

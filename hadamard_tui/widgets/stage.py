@@ -195,6 +195,8 @@ class Stage(Vertical):
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
         """Experiment for which the tabs were dimmed."""
+        self._hopeless: frozenset[str] = frozenset()
+        """Names of the panels that do not apply to this experiment, and that no change of its run enables."""
         self._pictures: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         """Titles and short titles of the experiment's pictures."""
         self._law: StoredPicture | None = None
@@ -241,7 +243,11 @@ class Stage(Vertical):
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
-        names = list(ABOUT)
+        """Open the panel that is `places` further in the row of tabs.
+
+        Panels that can never show anything for this experiment are skipped.
+        """
+        names = [name for name in ABOUT if name == self.chosen or name not in self._hopeless]
         self.choose(names[(names.index(self.chosen) + places) % len(names)])
 
     @property
@@ -474,7 +480,9 @@ class Stage(Vertical):
     def dim(self, experiment: Experiment) -> None:
         if experiment is not self._of:
             self._of = experiment
-            self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
+            lacks = {panel.name: lack for panel in PANELS if (lack := panel.lacks(experiment)) is not None}
+            self.query_one(Tabs).dimmed = frozenset(lacks)
+            self._hopeless = frozenset(name for name, lack in lacks.items() if lack.remedy is None)
 
 
 def _tab_word(panel_name: str, context: PanelContext) -> str:

@@ -150,6 +150,9 @@ def _picture_link(number: int, picture_name: str, chosen: bool) -> Content:
 GAP = 2
 """Number of blank cells between two tabs."""
 
+GAP_WITHOUT_DIGIT = 3
+"""Blank cells before a tab without a digit. In jump mode, the middle one shows the key of the tab."""
+
 
 class Tab(NamedTuple):
     """Visible tab: its number among all tabs, the text on it, and the column in which the text begins.
@@ -183,21 +186,22 @@ class Tabs(Widget):
         ]
         hidden = {number for number, panel_name in enumerate(self.names) if panel_name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0
-        numbers = fitting([cell_len(word) for word in words], chosen, self.content_size.width, hidden)
-        tabs, column = [], 0
+        lengths = [cell_len(word) + _gap(number) - GAP for number, word in enumerate(words, 1)]
+        numbers = fitting(lengths, chosen, self.content_size.width, hidden)
+        tabs: list[Tab] = []
+        end = -GAP
         for number in numbers:
+            column = end + _gap(number + 1)
             tabs.append(Tab(number + 1, words[number], column))
-            column += cell_len(words[number]) + GAP
+            end = column + cell_len(words[number])
         return tabs
 
     def render(self) -> Content:
-        tabs = self.in_sight
-        row = Content(" " * GAP).join(
-            Content.from_markup(
-                f"[@click=screen.panel({tab.number}){self._tab_style(tab.number)}]$text[/]", text=tab.word
-            )
-            for tab in tabs
-        )
+        tabs, row = self.in_sight, Content()
+        for tab in tabs:
+            style = f"@click=screen.panel({tab.number}){self._tab_style(tab.number)}"
+            word = Content.from_markup(f"[{style}]$text[/]", text=tab.word)
+            row += Content(" " * (tab.column - row.cell_length)) + word
         more = len(self.names) - len(tabs)
         if not more:
             return row
@@ -206,6 +210,11 @@ class Tabs(Widget):
     def _tab_style(self, number: int) -> str:
         panel = self.names[number - 1]
         return f"{' bold reverse' if panel == self.chosen else ''}{' dim' if panel in self.dimmed else ''}"
+
+
+def _gap(number: int) -> int:
+    """Return the number of blank cells before tab `number`, if another tab is before it."""
+    return GAP if number <= DIGITS else GAP_WITHOUT_DIGIT
 
 
 def _with_digit(number: int, word: str) -> str:

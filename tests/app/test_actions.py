@@ -133,7 +133,7 @@ TRIALS: dict[str, Trial] = {
     "panel-2": Trial(panel, ("1",)),
     "next_learner": Trial(selected),
     "previous_learner": Trial(selected),
-    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.measures, ("v",) * 10, alone=True),
+    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.measures, ("v",) * 7, alone=True),
     "page_down": Trial(scrolled, (RUN, "3"), (80, 24)),
     "page_up": Trial(scrolled, (RUN, "3", "pagedown"), (80, 24)),
     "pin": Trial(pinned, (RUN,), alone=True),
@@ -240,6 +240,18 @@ def test_there_is_no_trial_without_an_action() -> None:
 def test_every_action_stands_below_what_a_person_wants_to_do() -> None:
     assert {action.group for action in ACTIONS} == set(GROUPS)
     assert [group.split()[0] for group in GROUPS[:6]] == ["Run", "Look", "Compare", "Change", "Keep", "Give"]
+
+
+VERBS = """
+add blank change choose clear copy decrease delete double draw end go guess halve increase label leave list
+make move open pause pin read redo remove rename run save scroll search select show start stop subtract sweep
+switch undo zoom
+"""
+
+
+def test_help_of_every_key_begins_with_a_verb() -> None:
+    first_words = {action.id: action.help.split()[0].lower() for action in ACTIONS}
+    assert {key: word for key, word in first_words.items() if word not in VERBS.split()} == {}
 
 
 def test_no_key_does_two_things() -> None:

@@ -152,7 +152,7 @@ def standing(options: OptionList) -> str | None:
 
 
 @pytest.mark.slow
-async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app: HadamardApp):
+async def test_typed_text_filters_the_list_and_enter_opens_without_a_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         options = await browse(app, pilot)
         assert standing(options) == "hadamard-128"
@@ -242,7 +242,7 @@ async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_ty
 
 
 @pytest.mark.parametrize("widget", [Lines, Scoreboard, HeatMapView, Words])
-def test_what_moves_with_arrows_moves_with_the_keys_of_vi_and_these_can_be_others(widget):
+def test_the_keys_of_vi_move_like_arrows_and_can_be_changed(widget):
     does = {key: binding.action for key, (binding, *_) in widget._merge_bindings().key_to_bindings.items()}
     ids = {key: binding.id for key, (binding, *_) in widget._merge_bindings().key_to_bindings.items()}
     sideways = [("left", "h"), ("right", "l")] if widget is HeatMapView else []

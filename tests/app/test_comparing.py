@@ -159,7 +159,7 @@ async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 32))
 
 
-async def test_a_changed_set_up_is_not_told_as_if_it_were_the_preset(app: HadamardApp):
+async def test_a_changed_set_up_is_not_presented_as_the_preset(app: HadamardApp):
     app.laboratory._editable = EditableExperiment.of("hadamard-128")
     editable = app.laboratory.editable
     preset = editable.experiment
@@ -197,7 +197,16 @@ def test_differences_are_shown_at_in_words(settings: list[str], words: list[str]
     assert [str(change).removeprefix("matrix.") for change in differences(PRESET, changed)] == words
 
 
-def test_learners_that_came_and_went_are_told():
+def test_a_narrow_row_counts_the_changes_that_do_not_fit_instead_of_cutting_one():
+    settings = ["run.seed=3", "run.replicas=2", 'learners.GD.update={kind="momentum"}', "claims=[]"]
+    changed = presets.document("hadamard-128", settings)
+    all_changes = "seed 0 → 3, replicas 1 → 2, GD update gd → momentum"
+    assert runs_module.changes(PRESET, changed) == runs_module.changes(PRESET, changed, 51) == all_changes
+    assert runs_module.changes(PRESET, changed, 50) == "seed 0 → 3, replicas 1 → 2 and 1 more"
+    assert runs_module.changes(PRESET, changed, 25) == "seed 0 → 3 and 2 more"
+
+
+def test_added_and_removed_learners_are_named():
     editable = EditableExperiment.of("hadamard-128")
     editable.copy_learner(0)
     assert [*map(str, differences(PRESET, editable.document))] == ["with GD 2"]
@@ -360,7 +369,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
+async def test_a_run_that_is_deleted_before_its_selection_arrives_is_not_shown(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         for lr in (0.05, 0.1, 0.2):
             app.laboratory.editable.put("learners[2].update.lr", lr)

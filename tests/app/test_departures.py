@@ -124,7 +124,7 @@ def test_the_first_signal_asks_for_the_end_and_the_second_one_ends(name: str) ->
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
-def test_stopped_continued_sent_what_is_no_key_and_told_to_quit(opened: Open, last: Path) -> None:
+def test_the_app_survives_stop_and_continue_and_garbled_input_and_quits(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     before = termios.tcgetattr(terminal.line)
     terminal.shows("r runs it")

@@ -278,7 +278,7 @@ def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
     assert not talk.changed
 
 
-def test_what_is_wrong_with_a_picture_is_said_of_its_place(edge: EditableExperiment):
+def test_an_error_of_a_picture_names_its_place(edge: EditableExperiment):
     edge.put("pictures[0].x", "eta*sto")
     assert edge.error is not None
     assert (edge.error.where, edge.error.fault[:15]) == ("pictures[0].x", "there is no 'st")
@@ -323,7 +323,7 @@ STEPS = {
 
 
 @pytest.mark.slow
-def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_again(
+def test_options_of_steps_are_set_by_field_saved_copied_and_shown_again(
     talk: EditableExperiment,
 ):
     for step, table in STEPS.items():
@@ -354,7 +354,7 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
         ("decay", UNTAGGED, ".rate", "missing"),
     ],
 )
-def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
+def test_a_missing_value_of_a_step_option_is_reported_at_its_field(
     talk: EditableExperiment, step: str, kind: str, at: str, reason: str
 ):
     talk.put_kind(f"learners[0].{step}", kind)
@@ -470,7 +470,7 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
         ("spline", "[-1, 0], [0, 1.5], [2, 0.5]", [[-1, 0], [0, 1.5], [2, 0.5]]),
     ],
 )
-def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_again(
+def test_typed_text_means_the_same_as_toml_and_shown_text_can_be_typed_again(
     field_name: str, typed: str, value: Any
 ):
     assert value_of(FIELDS[field_name], typed) == value

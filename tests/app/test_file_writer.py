@@ -167,7 +167,7 @@ async def test_a_file_is_written_beyond_the_end_of_its_page_which_tells_how_that
     assert [path.name for path in tmp_path.iterdir()] == ([] if error else ["x.csv"])
 
 
-async def test_what_is_wrong_with_a_file_is_told_on_its_page_which_takes_another_name(
+async def test_an_error_of_a_file_is_shown_on_its_page_which_accepts_another_name(
     page: Export, slow: Slow, tmp_path: Path
 ) -> None:
     app, slow.error = Pages(), "no such thing"
@@ -238,7 +238,7 @@ async def test_a_picture_of_the_screen_is_whole_or_not_there(
 
 
 @pytest.mark.slow
-async def test_a_picture_of_the_screen_has_nothing_on_it_that_is_told_for_a_while(
+async def test_a_screenshot_contains_no_notifications(
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -291,7 +291,7 @@ def test_the_end_waits_for_a_file_that_is_being_put_in_its_place_however_long_th
     assert (result.done(), complaints) == (True, [])
 
 
-def test_what_is_made_after_the_end_is_written_nowhere() -> None:
+def test_files_made_after_the_end_are_not_written() -> None:
     writer, begun, let_go = FileWriter(), Event(), Event()
     placed: list[object] = []
 

@@ -81,7 +81,7 @@ async def test_lines_of_a_theorem_come_before_parts_that_only_have_its_number(ap
 
 
 @pytest.mark.parametrize("word", ["svg", "picture", "save", "image", "file", "export"])
-async def test_what_writes_files_is_found_by_what_one_wants_of_it(app: HadamardApp, word: str):
+async def test_the_export_is_found_by_words_for_its_files(app: HadamardApp, word: str):
     provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
     assert "Export" in [str(hit.text) async for hit in provider.search(word)]
 

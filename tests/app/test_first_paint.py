@@ -145,7 +145,7 @@ async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp)
 
 
 @pytest.mark.slow
-async def test_keys_pressed_before_the_set_up_is_filled_are_heard(app: HadamardApp):
+async def test_keys_pressed_before_the_set_up_is_filled_take_effect(app: HadamardApp):
     app.call_later(lambda: app.simulate_key("right_square_bracket"))
     async with app.run_test(size=WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)

@@ -154,7 +154,7 @@ def test_a_live_run_is_followed_at_most_a_second_behind(tmp_path, pause):
     assert min(lags) < 1, lags
 
 
-def test_what_only_another_version_can_show_is_named_at_once(tmp_path):
+def test_an_unreadable_part_of_another_version_is_named_at_once(tmp_path):
     path = stored(tmp_path)
     content = path.read_bytes()
     ending = next(frame for frame in journal.frames(path) if frame.kind == "end ")

@@ -27,7 +27,7 @@ def test_the_rate_is_that_of_the_last_period():
     assert frames.rate == pytest.approx(10.0)
 
 
-def test_a_rate_that_hardly_changes_is_told_as_before():
+def test_a_rate_that_hardly_changes_is_shown_as_before():
     frames = Frames(20.0)
     for _ in range(100):
         frames.count(1 / 19)
@@ -53,7 +53,7 @@ async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[i
 
 
 @pytest.mark.slow
-async def test_what_a_key_changes_is_drawn_before_the_next_frame_is_due(
+async def test_a_change_by_a_key_is_drawn_before_the_next_frame_is_due(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     async with opened(app, WIDE) as pilot:

@@ -269,7 +269,7 @@ async def test_messages_leave_no_frames_behind(app: HadamardApp):
 
 
 @pytest.mark.drawn
-async def test_what_was_drawn_of_widgets_that_are_gone_is_gone_after_the_next_run(app: HadamardApp):
+async def test_drawings_of_removed_widgets_are_discarded_after_the_next_run(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         drawn: list[weakref.ref[StylesCache]] = []
         for number in range(8):
@@ -285,7 +285,7 @@ async def test_what_was_drawn_of_widgets_that_are_gone_is_gone_after_the_next_ru
         assert sum(reference() is not None for reference in drawn) <= 1
 
 
-def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
+def test_events_of_the_engine_after_the_end_of_the_app_are_ignored(app: HadamardApp):
     """An app that fails drops its screens at once, while the engine thread may still work."""
     failures: list[BaseException] = []
 

@@ -131,6 +131,11 @@ async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
             below = app.laboratory.query_one(Tabs) if isinstance(place, int) else place
             for x in range(*cells.column_span):
                 assert below in app.laboratory.get_widget_at(x, cells.y)[0].ancestors_with_self
+        tabs = app.laboratory.query_one(Tabs)
+        for key, (place, cells) in screen.spots.items():
+            if isinstance(place, int):
+                cell = tabs.render().plain[cells.x - tabs.region.x]
+                assert cell == (key if key.isdigit() else " "), "a label covers no word of a tab"
         for first_spot, other in itertools.combinations(screen.spots.values(), 2):
             assert not first_spot.label.overlaps(other.label)
 

@@ -18,7 +18,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
-def test_what_a_line_garbles_is_no_key_and_what_follows_is(garbage: str) -> None:
+def test_garbled_input_is_no_key_but_the_next_input_is(garbage: str) -> None:
     keys = InputReader()
     assert keys.messages(garbage) == []
     assert [key.key for key in keys.messages("r") if isinstance(key, events.Key)] == ["r"]

@@ -126,7 +126,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
 
 
 @pytest.mark.slow
-async def test_what_stands_where(app: HadamardApp):
+async def test_each_size_of_the_screen_has_its_layout(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in SIZES:
             width, _ = size
@@ -269,7 +269,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
     assert measured == 20 or (width < 120 and measured >= 14)
 
 
-def test_names_have_room_before_other_columns_until_they_are_told_apart():
+def test_names_get_room_before_other_columns_until_they_differ():
     names = ["natural gradient η = 0.02", "natural gradient η = 0.01"]
     for width in (75, 100):
         shape = columns(width, names, Heads(optional=frozenset({"rate"})))
@@ -314,6 +314,20 @@ def test_the_footer_takes_what_fits_in_the_order_of_importance():
     assert [key for key, *_ in fitting(entries, ranked, 100)] == ["r", "space", "?", "q"]
     assert [key for key, *_ in fitting(entries, ranked, 22)] == ["r", "?", "q"]
     assert fitting(entries, ranked, 3) == []
+
+
+async def test_the_key_of_panels_skips_those_that_never_apply_and_their_digit_opens_them(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        stage = app.laboratory.query_one(Stage)
+        await until(pilot, lambda: "svd" in stage.query_one(Tabs).dimmed)
+        opened_panels = set()
+        for _ in WORDS:
+            await pilot.press("v")
+            opened_panels.add(stage.chosen)
+        assert "svd" not in opened_panels, "it needs several targets"
+        assert "train" in opened_panels, "it needs only a measure"
+        await pilot.press("7")
+        assert stage.chosen == "svd"
 
 
 async def test_the_footer_offers_a_pause_during_a_run_and_a_replay_after_it(app: HadamardApp):

@@ -106,7 +106,7 @@ class Gone:
     flush = write
 
 
-def test_what_is_written_to_a_terminal_that_is_gone_is_dropped_and_told_of_once() -> None:
+def test_output_to_a_closed_terminal_is_dropped_and_reported_once() -> None:
     told: list[bool] = []
     file = TimedFile(Gone(), lambda: told.append(True))  # type: ignore[arg-type]
     assert [file.write("a frame"), file.write("ab")] == [7, 2]

@@ -204,7 +204,9 @@ async def test_of_ten_thousand_runs_only_visible_rows_are_drawn(
         drawn = []
         lines_of = RunRows.lines_of
         monkeypatch.setattr(
-            RunRows, "lines_of", lambda rows, run: drawn.append(run.name) or lines_of(rows, run)
+            RunRows,
+            "lines_of",
+            lambda rows, run, *width: drawn.append(run.name) or lines_of(rows, run, *width),
         )
         app.laboratory._list_runs()
         await until(pilot, lambda: "0000270f" in screen_text(app))

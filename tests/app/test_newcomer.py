@@ -105,6 +105,23 @@ async def test_the_slopes_stand_beside_their_reasons(size: tuple[int, int]):
         await until(pilot, lambda: screen_text(app).count("why log d:") == 2)
 
 
+async def test_the_welcome_says_which_lines_run_at_once() -> None:
+    app = HadamardApp(EditableExperiment.of("hadamard-128"), first=True)
+    async with opened(app, SMALL) as pilot:
+        await until(pilot, lambda: "enter runs" in screen_text(app))
+        await pilot.press("end")
+        await until(pilot, lambda: "enter opens" in screen_text(app) and "enter runs" not in screen_text(app))
+
+
+@pytest.mark.parametrize(("size", "panel"), [(WIDE, "story"), ((200, 60), "learners")])
+async def test_the_story_of_an_opened_preset_stands_on_the_screen_once(size: tuple[int, int], panel: str):
+    app = HadamardApp(EditableExperiment.of("hadamard-128"))
+    async with opened(app, size) as pilot:
+        await app.choose_preset("rotated-128")
+        await until(pilot, lambda: app.laboratory.query_one(Stage).chosen == panel)
+        await until(pilot, lambda: screen_text(app).count("The Hadamard rows are multiplied") == 1)
+
+
 @pytest.mark.parametrize("word", ["EGU", "EGU±", "spindly", "one pass", "binds", "≡", "≈", "star"])
 def test_help_explains_the_words_and_signs_of_the_first_preset(word: str):
     answers = dict(questions())
@@ -121,7 +138,7 @@ async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_column
         await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])
 
 
-def test_help_says_for_whom_the_shaded_region_is_excluded():
+def test_help_says_which_learners_cannot_enter_the_shaded_region():
     answers = dict(questions())
     excluded = "their loss cannot stay below this bound, in the shaded region"
     assert excluded in answers["What are the dashed lines?"]

@@ -140,7 +140,7 @@ def test_every_panel_shows_something_at_every_place(panel, one_target: PanelCont
 
 
 @pytest.mark.parametrize("look", COLOUR_THEMES)
-def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, many: PanelContext):
+def test_colours_in_panels_contrast_with_the_background(look: str, many: PanelContext):
     before, colours = palette.current(), COLOUR_THEMES[look].palette
     palette.use(colours)
     try:
@@ -296,7 +296,7 @@ def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
     assert (line.y[0], set(line.y[1:])) == (0, {5})
 
 
-def test_ranks_and_singular_values_are_told_at_the_playhead(many: PanelContext):
+def test_ranks_and_singular_values_are_shown_at_the_playhead(many: PanelContext):
     context = replace(many, place=5.0)
     assert "GD: 5" in series(rank.show(context))
     assert context.curve.weights is not None
@@ -347,7 +347,7 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
     assert panel.show(replace(context, chart_options=ChartOptions(y_log=True, window=(1.0, 60.0)))).series
 
 
-def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
+def test_without_a_bound_there_is_no_gap_and_the_reason_is_shown():
     words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words_of_panel
     assert "`row_signs` is off" in words_of_panel
@@ -559,7 +559,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
     assert "DISAGREE" not in text
 
 
-def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: PanelContext):
+def test_a_contradiction_of_structure_and_measurement_is_shown_in_red(one_target: PanelContext):
     odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))  # type: ignore[arg-type]
@@ -568,7 +568,7 @@ def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: Pan
     assert any(span.start <= start < span.end and "red" in str(span.style) for span in text.spans)
 
 
-def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
+def test_a_measurement_shows_that_it_runs_and_can_be_cancelled_at_once(
     one_target: PanelContext, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
@@ -777,7 +777,7 @@ def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_m
     np.testing.assert_allclose(learned, (labels[:5, None] * shown.z[:5]).sum(0), atol=1e-4)
 
 
-def test_what_targets_name_is_no_column_of_rotated_instances():
+def test_rotated_instances_have_no_columns_of_features():
     context = context_of("hadamard-128", "problem.matrix.rotate=true")
     assert heat(instances.show(context)).columns == ()
     assert heat(features.show(context)).columns == ()
@@ -917,6 +917,17 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
     assert all("1 more in a wider view" in lines_of(shown, width)[-1] for width in (76, 90))
 
 
+@pytest.mark.parametrize("width", [24, 28, 40])
+def test_the_largest_weight_of_a_net_is_written_in_full(nets: PanelContext, width: int):
+    shown = network.show(replace(nets, place=5.0))
+    assert isinstance(shown, Nets)
+    for net in shown.nets:
+        number = f"{net.largest:.3g}"
+        words = f"{net.name}, largest weight {number}"
+        heading = "".join(map(chr, draw(shown._replace(nets=[net]), width, 12).glyphs[1])).rstrip()
+        assert heading == (words if len(words) < width else f"{net.name}, max |w| {number}")
+
+
 def test_brightness_changes_with_the_playhead(nets: PanelContext):
     first, last = (network.show(replace(nets, place=place)) for place in (0.0, 16.0))
     assert isinstance(first, Nets)
@@ -942,7 +953,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 
 
 @pytest.mark.slow
-def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one_target: PanelContext):
+def test_a_net_that_cannot_be_trained_again_has_a_reason_in_place_of_a_drawing(one_target: PanelContext):
     assert "Nets are drawn after the run" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a separate model" in words(network.show(looked_inside(erm)))

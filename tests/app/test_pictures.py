@@ -283,7 +283,7 @@ async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> N
 
 
 @pytest.mark.slow
-async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_the_run() -> None:
+async def test_the_status_at_80_columns_panels_and_the_run_show_the_point() -> None:
     app = app_of(editable(CURVES, {**CURVES, "title": "Another, with a name of some length"}))
     async with opened(app, SMALL) as pilot:
         await over(app, pilot)
@@ -301,7 +301,7 @@ async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_t
 
 
 @pytest.mark.slow
-async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_line_is() -> None:
+async def test_bounds_are_shown_only_where_theory_has_a_line() -> None:
     axes = [{"name": "cw", "values": [1, 2]}]
     nets = [{**NETS, "architecture": {**NETS["architecture"], "cw": "cw"}}]
     problem = {"matrix": {"kind": "sphere", "n": 1, "d": 8}, "target": "coin"}
@@ -322,7 +322,7 @@ async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_
 
 
 @pytest.mark.slow
-async def test_the_cell_of_a_heat_map_that_is_looked_at_is_told() -> None:
+async def test_the_selected_cell_of_a_heat_map_is_described() -> None:
     rates = {"name": "rate", "from": 0.01, "to": 0.1, "points": 3}
     learners = [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "rate"}}]
     app = app_of(editable(HEAT, axes=[SIZES, rates], learners=learners))

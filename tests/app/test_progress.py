@@ -39,7 +39,7 @@ def test_it_goes_on_as_fast_as_it_went() -> None:
     assert seen((20, 0.5), (20, 0.75)).words == "about 15 s left"
 
 
-def test_what_was_long_ago_says_nothing() -> None:
+def test_early_progress_does_not_affect_the_remaining_time() -> None:
     slow_then_fast = [(600.0, 0.01), *((1.0, 0.01 + 0.01 * second) for second in range(1, round(SPAN) + 2))]
     assert seen(*slow_then_fast).words == "about 1 min left"
 
@@ -58,7 +58,7 @@ def test_before_anything_is_known_nothing_is_said() -> None:
         (5400, "about 1.5 h"),
     ],
 )
-def test_times_are_told_as_people_say_them(seconds: float, words: str) -> None:
+def test_times_are_written_in_everyday_words(seconds: float, words: str) -> None:
     assert duration_in_words(seconds) == words
 
 

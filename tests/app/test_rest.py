@@ -153,7 +153,7 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_what_a_message_changes_is_shown_after_a_rest(app: HadamardApp):
+async def test_a_change_by_a_message_is_shown_after_a_rest(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
         app.laboratory.query_one(SetupPane).change("problem.matrix.d", 7)

@@ -383,7 +383,7 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(edit
         assert all(len(cells[column]) <= width for column, width in scoreboard.shape.items())
 
 
-async def test_at_the_end_numbers_are_told_where_the_bound_was_half_until_the_playhead_is_moved(
+async def test_at_the_end_numbers_are_shown_where_the_bound_was_half_until_the_playhead_moves(
     app: HadamardApp,
 ):
     async with opened(app, WIDE) as pilot:

@@ -175,7 +175,7 @@ async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
         await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
 
 
-async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(editable: EditableExperiment):
+async def test_a_list_shows_items_that_were_set_before_it_is_mounted(editable: EditableExperiment):
     async with App[None]().run_test() as pilot:
         items = ItemList("axes")
         editable.put("axes", [{"name": "alpha", "values": [1, 2]}])
@@ -211,7 +211,7 @@ async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
         await until(pilot, lambda: "▲" in screen_text(host) and "▼" not in screen_text(host))
 
 
-async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with():
+async def test_a_choice_reports_a_new_selection_but_not_its_initial_one():
     told: list[object] = []
 
     class Listening(App[None]):
@@ -470,7 +470,7 @@ async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: H
 
 
 @pytest.mark.slow
-async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_other(app: HadamardApp):
+async def test_text_typed_for_a_removed_learner_changes_no_other_learner(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         setup, count = app.laboratory.query_one(SetupPane), len(app.laboratory.editable.learners)
         for learner in (0, count - 2):  # the last one, once the first is removed
@@ -486,7 +486,7 @@ async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_ot
 
 
 @pytest.mark.slow
-async def test_what_many_keys_at_once_change_is_shown_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+async def test_changes_of_many_keys_at_once_are_drawn_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     calls: list[str] = []
 
     def counted(of: type[object], name: str) -> None:
@@ -553,7 +553,7 @@ async def test_learners_are_added_copied_switched_and_removed_with_keys(app: Had
 
 
 @pytest.mark.slow
-async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(app: HadamardApp):
+async def test_the_last_running_learner_is_neither_removed_nor_switched_off(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         editable = app.laboratory.editable
         for _ in range(len(editable.learners) - 1):
@@ -745,7 +745,7 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
 
 
 @pytest.mark.slow
-async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_in_sight_once_set():
+async def test_seldom_fields_are_mounted_when_their_line_is_opened_and_stay_visible_once_set():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, (140, 90)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)

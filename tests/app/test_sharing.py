@@ -102,7 +102,7 @@ async def test_a_picture_with_missing_letters_is_written_and_they_are_named(
         assert note.message == f"Wrote {tmp_path / 'chart.png'}\nchart.png lacks GD"
 
 
-async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):
+async def test_an_export_does_not_grow_with_the_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("n", "n")
         await until(pilot, lambda: (trace := session_of(app).trace) and trace.frontier > 0)

@@ -103,7 +103,7 @@ async def test_the_status_says_everything_before_a_run_and_after(app: HadamardAp
             assert "16/16" in line
 
 
-async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
+async def test_the_error_of_a_set_up_that_cannot_run_fits_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
@@ -127,7 +127,7 @@ async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: Hadamar
             assert line.startswith("▶ replaying")
 
 
-async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() -> None:
+async def test_without_a_clock_neither_clock_nor_pace_is_shown() -> None:
     document = presets.document(
         "criticality", ["run.replicas=2", "axes[0].values=[2]", "run.device=cpu", "claims=[]"]
     )

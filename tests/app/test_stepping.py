@@ -52,7 +52,7 @@ def test_the_next_number_is_the_same_from_either_side_and_an_expression_stays_on
 
 
 @pytest.mark.parametrize("value", [None, True, "", [0.1, 0.2], float("nan")])
-def test_what_is_no_number_has_no_next(value):
+def test_text_that_is_no_number_has_no_next_number(value):
     assert steps_of_number(value, False, True) == []
 
 
@@ -163,7 +163,7 @@ async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(e
 
 
 @pytest.mark.slow
-async def test_what_is_typed_after_steps_is_another_change(editable: EditableExperiment):
+async def test_text_typed_after_steps_is_a_separate_change(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         field(app, "problem.matrix.d").focus()
@@ -178,7 +178,7 @@ async def test_what_is_typed_after_steps_is_another_change(editable: EditableExp
 
 
 @pytest.mark.slow
-async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(editable: EditableExperiment):
+async def test_if_no_number_fits_the_value_stays_and_the_reason_is_shown(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         seed = field(app, "run.seed")

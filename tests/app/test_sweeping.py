@@ -70,7 +70,7 @@ def test_a_measure_with_an_index_is_swept_at_the_last_place_unless_the_preset_re
     assert law.measure == curves.measure == first_picture.measure
 
 
-def test_what_cannot_be_swept_is_refused_in_a_sentence():
+def test_a_field_that_cannot_be_swept_is_refused_in_a_sentence():
     with pytest.raises(BadInput, match="no number to sweep"):
         swept(small(), "problem.matrix.permute", False, "x")
     with pytest.raises(BadInput, match="already has a sweep axis"):

@@ -46,7 +46,7 @@ def written(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("talk_name", tours.shipped_talks())
 @pytest.mark.parametrize("width", [55, 90])
-def test_every_line_of_a_shipped_talk_is_told_whole(talk_name: str, width: int):
+def test_no_line_of_a_shipped_talk_is_shortened(talk_name: str, width: int):
     for stop in tours.talks()[talk_name].stops:
         broken = "" if stop.break_ is None else stop.break_.text
         for words in (stop.line, stop.predict, broken):
@@ -86,7 +86,7 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
         ("above = 0.1", "above = 0.1, below = 1", "stops[1].break: claim.", "exactly one"),
     ],
 )
-def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str, where: str, reason: str):
+def test_an_error_of_a_talk_is_one_line(written: Path, old: str, new: str, where: str, reason: str):
     written.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(BadInput) as caught:
         tours.stops_of(str(written))

@@ -71,7 +71,7 @@ def test_keys_within_a_paste_are_text(terminal: Terminal) -> None:
     assert terminal.end() == 0
 
 
-def test_what_was_left_comes_back_and_no_run_begins(terminal: Terminal) -> None:
+def test_the_last_state_is_restored_and_no_run_begins(terminal: Terminal) -> None:
     terminal.shows("r runs it")
     terminal.press(b"t")
     time.sleep(0.5)

@@ -106,7 +106,7 @@ async def test_a_screen_is_laid_out_at_once() -> None:
 
 
 @pytest.mark.slow
-async def test_what_removed_widgets_drew_stays_in_memory_until_it_is_forgotten() -> None:
+async def test_drawings_of_removed_widgets_stay_in_memory_until_they_are_discarded() -> None:
     app = App[None]()
     async with app.run_test() as pilot:
         drawn: list[weakref.ref[object]] = []

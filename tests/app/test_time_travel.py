@@ -114,7 +114,7 @@ async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
         assert session_of(app).state == "finished"
 
 
-async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(app: HadamardApp):
+async def test_outcomes_of_claims_are_shown_no_sooner_than_the_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).outcomes is not None)
@@ -231,7 +231,7 @@ def wait(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("kind", PROTOCOLS)
-def test_the_playhead_goes_from_record_to_record_of_every_protocol_and_is_told_on_its_clock(kind: str):
+def test_the_playhead_moves_by_records_in_all_protocols_and_shows_their_clock(kind: str):
     protocol, clock, xs = PROTOCOLS[kind]
     session, editable = held(protocol)
     for record, x in enumerate(xs):

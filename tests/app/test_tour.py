@@ -63,7 +63,7 @@ def test_every_stop_is_a_preset_with_a_story() -> None:
 
 @looped("width", [1, 30, 60, 200])
 @looped("stop", [stop.preset for stop in STOPS])
-def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> None:
+def test_a_story_is_shortened_to_complete_sentences_that_fit(width: int, stop: str) -> None:
     experiment = loaded(stop)
     story_text, told = " ".join(experiment.story.split()), fitting(experiment.title, experiment.story, width)
     assert story_text.startswith(told.removesuffix(" …"))

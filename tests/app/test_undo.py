@@ -50,7 +50,7 @@ CHANGES: dict[tuple[str, str], Callable[[EditableExperiment], object]] = {
 
 
 @pytest.mark.parametrize("words", CHANGES)
-def test_a_change_is_taken_back_and_made_again_and_told(words: tuple[str, str]):
+def test_undo_and_redo_name_the_change(words: tuple[str, str]):
     editable = EditableExperiment.of("hadamard-128")
     before, history = editable.copied(), History(editable)
     assert history.undo() is None
@@ -70,7 +70,7 @@ def test_a_change_is_taken_back_and_made_again_and_told(words: tuple[str, str]):
     assert history.redo() is None
 
 
-def test_what_is_typed_in_one_field_is_one_change_until_it_is_left():
+def test_text_typed_in_one_field_is_one_change_until_the_field_is_left():
     editable = EditableExperiment.of("hadamard-128")
     history = History(editable)
     for d in ("", 6, 64):
@@ -130,7 +130,7 @@ def test_a_limit_of_undo_stays_at_its_state_when_the_oldest_states_are_dropped(
     assert [step and step.change for step in steps] == ["run.seed 4 → 3", "run.seed 3 → 2", None]
 
 
-def test_what_breaks_a_result_is_undone_in_words_without_its_claims():
+def test_undo_names_a_break_of_a_result_without_its_claims():
     change = break_at("hadamard-128")
     assert change is not None
     history = History(EditableExperiment.of("hadamard-128"))
@@ -140,7 +140,7 @@ def test_what_breaks_a_result_is_undone_in_words_without_its_claims():
     assert step.change == "GD: update p-norm → gd"
 
 
-def test_what_is_left_unsaid_changes_no_form():
+def test_a_value_that_is_left_out_does_not_change_the_shape_of_the_form():
     editable = EditableExperiment.of("hadamard-128")
     editable.put_kind("learners[0].clip", UNTAGGED)
     without = shape(editable.raw)

@@ -142,7 +142,7 @@ async def test_a_hidden_point_may_need_another_legend_line():
         assert lines[-1].strip() == "1 point not drawn (≤ 0 or ∞)"
 
 
-async def test_what_is_faint_is_mixed_with_the_ground_and_its_name_is_not():
+async def test_faint_curves_but_not_their_names_are_mixed_with_the_background():
     app = Chart()
     async with app.run_test(size=(60, 16)) as pilot:
         grey = curve(CURVES[0].y, name="127 other weights", colour="#8f99a3", faint=True)

@@ -37,7 +37,7 @@ def test_those_that_part_are_not_one_and_neither_are_those_that_have_hardly_begu
     assert groups(GD, curve(FALLING[:9], X[:9], "new", mark="D")) == [(0,), (1,)]
 
 
-def test_what_is_faint_or_has_no_name_is_in_no_group():
+def test_faint_curves_and_curves_without_a_name_are_in_no_group():
     assert groups(GD, curve(FALLING, X, ""), curve(FALLING, X, "ahead", faint=True)) == [(0,)]
 
 

@@ -38,7 +38,7 @@ def test_points_that_are_many_or_dense_have_letters_along_the_way():
     assert len(places("A", dense)) == 1
 
 
-def test_what_is_0_but_for_rounding_has_no_letter():
+def test_a_curve_that_is_0_up_to_rounding_has_no_letter():
     y = [0.5, 1e-30, 0.5]
     letters = places("A", curve(y, [0, 10, 19], mark="A"), y_limits=(0.01, 1), y_log=True, y_rounding=1e-20)
     assert [column for column, _ in letters] == [0, 59]
@@ -85,6 +85,6 @@ def test_arrows_of_two_curves_at_one_place_do_not_cover_each_other():
     assert len(places("↑", *high)) == 1
 
 
-def test_what_has_no_letter_or_is_faint_has_no_arrow():
+def test_faint_curves_and_curves_without_a_letter_have_no_arrow():
     y = [0.5, 3.0, 0.5]
     assert not places("↑", curve(y, [0, 10, 19]), curve(y, [0, 10, 19], mark="A", faint=True))

@@ -31,7 +31,7 @@ def test_a_column_has_one_notation_in_which_only_rounding_is_0(numbers: tuple[fl
     assert column(*numbers) == texts
 
 
-def test_what_a_logarithmic_axis_shows_is_told_in_two_digits_and_never_as_0():
+def test_numbers_on_a_logarithmic_axis_have_two_digits_and_are_never_0():
     assert column(1.0, 3.3e-5) == ["1.00000", "0.00003"]
     assert column(1.0, 3.3e-5, digits=2) == ["1.00e+00", "3.30e-05"]
     assert column(2e-7, 4.4e-12, rounding=0.0, digits=2) == ["2.00e-07", "4.40e-12"]
@@ -62,6 +62,6 @@ def test_counts_have_the_digits_that_say_something():
     ]
 
 
-def test_no_ratio_but_0_is_told_as_0():
+def test_no_ratio_but_0_is_shown_as_0():
     texts = [ratio_text(number) for number in (0.0, 3.5e-4, 0.023, 1.529, 100.13, 1e5, -0.4)]
     assert texts == ["0.000", "3.5e-04", "0.023", "1.529", "100.130", "1.0e+05", "-0.400"]

@@ -110,7 +110,7 @@ def test_the_order_in_which_values_are_given_does_not_matter():
         ({"z": [[1.0]], "y": [math.nan]}, "finite"),
     ],
 )
-def test_what_is_no_grid_is_refused(wrong, told):
+def test_values_that_form_no_grid_are_refused(wrong, told):
     with pytest.raises(ValueError, match=told):
         heat(**wrong)
 
@@ -153,7 +153,7 @@ def test_values_of_any_size_have_a_step(values, log, steps):
     assert value_scale(np.array(values), log).steps(np.array(values), STEPS).tolist() == steps
 
 
-def test_what_the_scale_cannot_show_truly_is_said():
+def test_values_that_the_scale_cannot_show_are_named():
     assert value_scale(np.array([1.0, math.inf, math.nan, 2.0]), False).hidden == "1 infinite"
     assert value_scale(np.array([0.0, -1.0, 2.0, 3.0]), True).hidden == "2 not above 0"
     negative = value_scale(np.array([-1.0, -2.0]), True)
@@ -161,7 +161,7 @@ def test_what_the_scale_cannot_show_truly_is_said():
     assert "1 infinite" in "".join(lines(compose(heat([[1.0, math.inf]]), 80, 24, COLOURS).cells))
 
 
-def test_what_is_missing_is_dotted_on_the_ground_and_named():
+def test_missing_cells_are_dotted_and_named():
     heat_map = heat([[1.0, math.nan], [2.0, math.nan]])
     cells = painted(heat_map)
     assert {line[10:] for line in lines(cells)} == {"·" * 10}

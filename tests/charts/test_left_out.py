@@ -63,7 +63,7 @@ def test_lines_and_marks_that_leave_the_chart_are_named_as_curves_are():
     assert remark(*bounds, **on) == "below the chart: bound"
 
 
-def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():
+def test_cells_of_0_up_to_rounding_are_gaps_and_counted_separately():
     on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-15}
     dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
     words = remark(dashed_off, **on)

@@ -37,7 +37,7 @@ def test_entries_wrap_and_then_their_names_are_cut():
     assert lines(learners, 44, 1) == ["0:A Lay… of the inp…;21:B sta… of the inp…;"], "no line needs the room"
 
 
-def test_what_names_have_in_common_goes_first():
+def test_words_that_names_share_are_removed_first():
     alike = [curve([0], name=f"elimination, side = {n}", mark=chr(65 + n)) for n in range(6)]
     (row,) = legend(alike, 78, 1)
     assert [piece.text for piece in row] == [
@@ -150,7 +150,7 @@ def test_nothing_leaves_the_width_or_overlaps(width, row_limit):
 PROVED = curve([0], name="ri-signed", formula="c(1 − k/d)", style="dashed")
 
 
-def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_cut():
+def test_lines_that_differ_by_values_alone_are_named_once_at_last_and_not_cut():
     curves = [curve([n], name=f"net, n = {n}", mark=chr(65 + n)) for n in range(9)]
     span_bounds = [curve([9 + n], name=f"span bound, n = {n}", style="dashed") for n in range(9)]
     other = curve([20], name="doubling bound", style="dashed")

@@ -76,12 +76,12 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
         assert about("theory", kind).plain.startswith(headline)
 
 
-def test_what_a_line_means_begins_as_a_sentence_unless_a_formula_does() -> None:
+def test_the_meaning_of_a_line_begins_with_a_capital_unless_it_begins_with_a_formula() -> None:
     assert meaning("ri-signed").startswith("No rotation-invariant learner")
     assert meaning("percolation").startswith("c times "), "C is something else"
     assert meaning("missing-entry").startswith("Lower bound on")
 
 
 @looped("kind", list(catalogue.members("theory")))
-def test_what_a_line_means_names_no_other_line_by_its_code(kind: str) -> None:
+def test_the_meaning_of_a_line_names_no_other_line_by_its_code(kind: str) -> None:
     assert "`" not in meaning(kind)

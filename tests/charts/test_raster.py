@@ -156,7 +156,7 @@ def test_a_band_down_to_zero_reaches_the_bottom_of_a_log_axis():
     assert not picture.remark
 
 
-def test_faint_series_are_told_apart():
+def test_faint_series_can_be_distinguished():
     picture = painted([curve([1, 1], [0, 19]), curve([0, 0], [0, 19], faint=True)])
     assert not picture.faint[0].any()
     assert picture.faint[-1].all()

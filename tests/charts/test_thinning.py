@@ -45,14 +45,14 @@ def test_short_stretches_keep_every_point(noise):
     assert Thinning().pick(noise, 10, 10 + ENOUGH).tolist() == list(range(10, 10 + ENOUGH))
 
 
-def test_what_grows_is_thinned_as_if_it_had_always_been_there(noise):
+def test_a_growing_series_is_thinned_like_a_complete_one(noise):
     growing, buffer = Thinning(), noise.copy()
     for length in (100, LONG // 3, LONG // 2 + 1, LONG):
         grown = growing.pick(buffer[:length], 0, length)
         assert (grown == Thinning().pick(buffer[:length], 0, length)).all()
 
 
-def test_what_is_remembered_is_of_a_column_of_a_buffer_and_goes_with_it(noise):
+def test_cached_columns_belong_to_a_buffer_and_are_freed_with_it(noise):
     buffer = np.stack([noise, -noise[::-1]], 1)
     x = np.arange(float(LONG))
     for column in (0, 1, 0):

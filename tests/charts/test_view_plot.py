@@ -169,7 +169,7 @@ def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
     assert sum(part.faint for part in smooth) == 2
 
 
-def test_what_lies_along_an_axis_is_not_smoothed_and_has_room_at_its_ends():
+def test_curves_along_a_sweep_axis_are_not_smoothed_and_have_room_at_their_ends():
     series, axes, *_ = plot(Look(along("D = 2"), options=ChartOptions(smooth=True)))
     assert named(series, "D = 2").y.tolist() == RATES.tolist()
     assert axes.x_log
@@ -288,7 +288,7 @@ def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newes
     assert best.name == "D = 2", "of a risk the lowest"
 
 
-def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_curves_have():
+def test_after_all_points_numbers_are_shown_at_the_last_place_of_most_curves():
     view = replace(along("a", "b"), x_of=lambda point, clock: float(RATES[::-1][point]))
     a, b = view.curves
     short = [replace(view_curve, x=RATES[:2], y=view_curve.y[:2], planned=2) for view_curve in (a, b)]
@@ -318,7 +318,7 @@ def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
     return Look(view, place=place, moved=moved)
 
 
-def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_was_half():
+def test_after_a_run_whose_bound_ends_at_0_numbers_are_shown_where_it_was_half():
     look = bounded(0.0)
     assert (look.x, look.shown_at, look.shown_at_in_words) == (40, 20, "η·step = 20")
     gd, net = values(look)
@@ -341,23 +341,23 @@ def test_values_with_signs_have_no_ratio_to_a_line():
 
 
 @pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
-def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told_at_the_end(look: Look):
+def test_numbers_are_shown_at_the_end_if_a_user_looks_there_or_the_bound_is_not_0(look: Look):
     assert look.shown_at == look.x == 40
     assert not look.shown_at_in_words
     assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
 
 
-def test_along_an_axis_numbers_are_told_at_the_place_that_is_looked_at_whatever_bounds_do():
+def test_along_an_axis_numbers_are_shown_at_the_playhead_whatever_bounds_do():
     bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
     view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
     assert Look(view, is_complete=True).shown_at == Look(view).shown_at == 1.0
 
 
-def test_a_looked_back_at_place_is_where_numbers_are_told():
+def test_numbers_are_shown_at_the_playhead():
     assert bounded(0.0, place=7.0).shown_at == 7
 
 
-def test_learners_that_have_nothing_in_common_to_make_small_have_no_best_and_only_equals_are_told_together():
+def test_only_measures_to_minimise_have_a_best_learner_and_equal_ones_are_counted():
     same, near = along("a", "b", y=np.full(4, 4e-11)), along("a", "b", y=RATES)
     for view, count in (
         (same, 1),
@@ -508,7 +508,7 @@ def region(view: View) -> np.ndarray | None:
     return regions[0].band[1]
 
 
-def test_what_no_bound_learner_can_enter_is_shaded_and_conjectures_shade_nothing():
+def test_the_region_that_no_bound_learner_can_enter_is_shaded_but_not_for_conjectures():
     view = along("GD", "net")
     low, high = lower("low", RATES, "GD"), lower("high", 2 * RATES[::-1], "GD")
     above = region(replace(view, lines=[low, high]))
@@ -573,7 +573,7 @@ def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way()
     ("measure", "values"), [("change", [3e-16, 4e-9, 2e-7]), ("loss", [4e-27, 1e-27, 0])]
 )
 @pytest.mark.parametrize("y_log", [True, False])
-def test_what_all_counts_as_0_lies_at_the_foot_of_an_axis_of_ordinary_size(
+def test_values_that_all_count_as_0_lie_at_the_foot_of_an_axis_of_ordinary_size(
     measure: str, values: list[float], y_log: bool
 ):
     y = np.array(values)
@@ -585,7 +585,7 @@ def test_what_all_counts_as_0_lies_at_the_foot_of_an_axis_of_ordinary_size(
     assert Look(view).rounding >= y.max(), "tables show it as 0, too"
 
 
-def test_what_counts_as_0_beside_larger_values_does_not_stretch_a_logarithmic_axis():
+def test_values_that_count_as_0_do_not_stretch_a_logarithmic_axis():
     ys = [np.array([0.2, 0.1, 0.05]), np.array([3e-16, 4e-12, 2e-9])]
     view = replace(along("x"), picture=Picture(measure=catalogue.make("measures", "change")))
     curves = [curve(f"c{at}", y, K[:3] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
@@ -658,7 +658,7 @@ def of_margin(*curves: CurveView) -> View:
     return of_runs(*curves, places_of=known_places, x_of=lambda point, clock: None)
 
 
-def test_what_goes_back_on_a_measured_x_is_not_drawn():
+def test_points_that_go_back_on_a_measured_x_are_not_drawn():
     x = np.array([0.0, -0.5, 0.3, 0.2, 0.4, 1.0])
     series = plot(Look(of_margin(passing("A", x, np.arange(6.0))))).series
     assert named(series, "A").x.tolist() == [0.0, 0.3, 0.4, 1.0]

@@ -51,12 +51,12 @@ def test_motions_have_keys_of_their_own_which_may_be_those_of_actions_but_not_of
     assert "line 3: keys.move-up: G belongs to move-last already" in line
 
 
-def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
+def test_an_unknown_theme_is_refused_with_the_list_of_themes() -> None:
     [line] = config.parse(b'theme = "pink"')[1]
     assert re.search(r"line 1: theme: 'pink'.*take dark, light, contrast; this setting is ignored", line)
 
 
-def test_each_wrong_setting_is_told_with_its_line_and_all_others_stay() -> None:
+def test_each_wrong_setting_is_reported_with_its_line_and_the_rest_stay() -> None:
     text = b"""# mine
 colour = "red"
 fps = 10
@@ -103,7 +103,7 @@ def test_an_action_that_loses_its_key_takes_no_other_action_along() -> None:
 @pytest.mark.parametrize(
     "text", [b"theme = ", b"\xff", b"a" + b".a" * 9000 + b" = 1", b"fps = " + b"[" * 9000]
 )
-def test_what_is_no_toml_is_one_line_with_the_defaults_and_stays_as_it_is(text: bytes) -> None:
+def test_a_file_that_is_no_toml_is_one_line_with_the_defaults_and_stays_as_it_is(text: bytes) -> None:
     config.path().parent.mkdir(parents=True)
     config.path().write_bytes(text)
     read, [line] = config.read()

@@ -17,7 +17,7 @@ from hadamard_tui.state.launch import begin_tour
         ("no.toml", "no.toml: there is no such file"),
     ],
 )
-def test_a_name_that_is_mistyped_is_told_the_talks_and_presets_that_may_be_meant(name, told):
+def test_a_mistyped_name_is_answered_with_similar_talks_and_presets(name, told):
     with pytest.raises(BadInput) as refused:
         begin_tour([name], alone=False, theme=None, ascii_only=False)
     assert told in str(refused.value)

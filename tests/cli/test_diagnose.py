@@ -136,7 +136,7 @@ def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_
 
 
 @pytest.mark.slow
-def test_what_columns_learn_they_learn_from_the_training_rows_alone(tmp_path):
+def test_encodings_of_columns_are_fitted_to_the_training_rows_alone(tmp_path):
     import pandas as pd
     import skrub
 

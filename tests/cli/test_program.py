@@ -230,7 +230,7 @@ LIGHT = [
 
 
 @pytest.mark.slow
-def test_what_is_light_loads_nothing_heavy() -> None:
+def test_light_commands_load_no_heavy_modules() -> None:
     program = "; ".join(f"{code}; import sys; print('loaded', *sys.modules, 'end')" for code, _ in LIGHT)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = re.findall(r"^loaded (.*) end$", done.stdout, re.MULTILINE)

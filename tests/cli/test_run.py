@@ -77,7 +77,7 @@ def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bool) -> None:
+def test_a_terminal_gets_colours_by_default(small: Path, no_color: bool) -> None:
     experiment = presets.load("small.toml")
     results = of_one(experiment, run(experiment))
     done = Done(presets.document("small.toml"), results, judge(results), [])
@@ -90,9 +90,7 @@ def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bo
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures_cost(
-    small: Path, terminal: bool
-) -> None:
+def test_a_terminal_shows_the_cost_of_expensive_measures_before_the_run(small: Path, terminal: bool) -> None:
     errors = Console(file=io.StringIO(), force_terminal=terminal, width=80, highlight=False)
     for settings, is_announced in (
         ([], False),
@@ -105,7 +103,7 @@ def test_somebody_who_waits_at_a_terminal_is_told_before_what_expensive_measures
         ) == is_announced
 
 
-def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(small: Path) -> None:
+def test_a_terminal_shows_the_cost_of_a_refitted_kernel_before_the_run(small: Path) -> None:
     errors = Console(file=io.StringIO(), force_terminal=True, width=80, highlight=False)
     kernel = 'learners=[{name="K", solver="kernel"}]'
     large = ["problem.matrix={kind='gaussian', n=4000, d=100}", kernel]
@@ -239,7 +237,7 @@ def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
     assert "GD diverged at k = 1, as claimed" in out
 
 
-def test_a_divergence_is_told_by_the_clock_of_the_protocol(small: Path, call: Call) -> None:
+def test_a_divergence_is_reported_on_the_clock_of_the_protocol(small: Path, call: Call) -> None:
     out = call("run", "small.toml", "--set", 'protocol="epochs"', "--set", WILD, "--set", EXPECTED).out
     assert re.search(r"GD diverged at epoch = \d+, as claimed", out)
 
@@ -307,7 +305,7 @@ def test_a_wide_terminal_says_which_bound(small: Path, call: Call, monkeypatch: 
     assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1 − k/d +1\.0000", out)
 
 
-def test_what_was_measured_beside_the_loss_has_columns(small: Path, call: Call) -> None:
+def test_measures_other_than_the_loss_have_columns(small: Path, call: Call) -> None:
     settings = ('problem.target={kind="all"}', "run.spectrum=true", "run.train_loss=true", "claims=[]")
     out = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting))).out
     # loss, 0/1 error, loss on seen rows, on unseen ones, rank, bound, ratio
@@ -329,7 +327,7 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
     assert out.count("best of 2 rates") == 1
 
 
-def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
+def test_curves_computed_by_an_operator_are_named(small: Path, call: Call) -> None:
     learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
     told = f"{learners}; --path dense uses the matrix of instances"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
@@ -359,7 +357,7 @@ def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: C
 
 
 @pytest.mark.slow
-def test_a_flow_that_lost_accuracy_is_told_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
+def test_a_flow_that_lost_accuracy_is_reported_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
     preset = tmp_path / "left.toml"
     preset.write_text("""
 [problem]

@@ -204,7 +204,7 @@ def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
         ('learners.LLS.where="size <"', "learners[1].where"),
     ],
 )
-def test_what_is_wrong_is_one_line(call, file, change, word):
+def test_an_error_is_one_line(call, file, change, word):
     code, out, errors = call("run", str(file), "--set", change)
     assert (code, out) == (2, "")
     assert errors.count("\n") == 1
@@ -263,7 +263,7 @@ def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
 
 
 @pytest.mark.parametrize(("measure", "value"), [("change", 3e-9), ("norm", 2e-16)])
-def test_what_the_headline_calls_0_is_0_in_the_table(
+def test_a_number_that_is_0_in_the_headline_is_0_in_the_table(
     measure: str, value: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = Picture(x="rows", measure=catalogue.make("measures", measure))

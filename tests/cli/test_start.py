@@ -88,7 +88,7 @@ def test_the_app_opens_on_a_changed_preset_and_runs(opened: Opened, small: Path,
     assert start.first is False
 
 
-def test_bad_input_is_told_before_the_app_opens(opened: Opened, on_terminal: Call) -> None:
+def test_bad_input_is_reported_before_the_app_opens(opened: Opened, on_terminal: Call) -> None:
     code, _, err = on_terminal("--preset", "hadamard-128", "--set", "problem.matrix.d=102")
     assert code == 2
     assert "take 100 or 104" in err
@@ -117,7 +117,7 @@ def left_behind(view: KeptView | None = None) -> None:
     assert written == ""
 
 
-def test_what_was_left_comes_back(opened: Opened, on_terminal: Call) -> None:
+def test_the_last_state_is_restored(opened: Opened, on_terminal: Call) -> None:
     left_behind(KeptView(theme="light", panel="claims", pace=4.0))
     assert on_terminal() == (0, "", "")
     [start] = opened
@@ -169,7 +169,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("content", BROKEN)
-def test_a_broken_memory_is_told_of_set_aside_and_not_fatal(
+def test_a_broken_state_file_is_reported_set_aside_and_not_fatal(
     content: bytes, opened: Opened, on_terminal: Call
 ) -> None:
     state_file.path().parent.mkdir(parents=True)
@@ -208,7 +208,7 @@ BAD_CONFIGS = [
 
 
 @pytest.mark.parametrize(("text", "why"), BAD_CONFIGS)
-def test_a_broken_configuration_is_told_of_left_as_it_is_and_not_fatal(
+def test_a_broken_configuration_is_reported_left_as_it_is_and_not_fatal(
     text: str, why: str, opened: Opened, on_terminal: Call
 ) -> None:
     config.path().parent.mkdir(parents=True)
@@ -223,7 +223,7 @@ def test_a_broken_configuration_is_told_of_left_as_it_is_and_not_fatal(
     assert [file.read_text() for file in config.path().parent.iterdir()] == [text]
 
 
-def test_the_configuration_and_the_options_are_heard(opened: Opened, on_terminal: Call) -> None:
+def test_the_configuration_and_the_options_take_effect(opened: Opened, on_terminal: Call) -> None:
     config.path().parent.mkdir(parents=True)
     config.path().write_text("theme = 'light'\nfps = 10\n[keys]\nrun = 'f5'\n")
     assert on_terminal("--ascii", "--theme", "contrast").code == 0

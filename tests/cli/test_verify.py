@@ -95,7 +95,7 @@ def test_a_claim_about_all_points_of_an_axis_is_verified(small: Path, call: Call
 
 
 @pytest.mark.parametrize("command", ["verify", "run"])
-def test_what_is_wrong_at_a_later_point_begins_with_the_name_of_the_preset(
+def test_an_error_at_a_later_point_begins_with_the_name_of_the_preset(
     command: str, small: Path, call: Call
 ) -> None:
     file = small.with_name("sizes.toml")

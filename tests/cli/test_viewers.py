@@ -232,7 +232,7 @@ async def test_no_path_leads_out_of_the_page():
      '["resize", {"width": 1.5, "height": 24}]', '["unknown", 1]', '[["stdin"], "x"]', '["ping", "1"]',
      "[" * 100_000, '["focus", ' + "[" * 100_000, '["stdin", ' + "[" * 100_000 + "]" * 100_000 + "]"],
 )  # fmt: skip
-def test_what_is_no_message_is_dropped(text: str):
+def test_bytes_that_are_no_message_are_dropped(text: str):
     assert parse_message(text) is None
 
 

@@ -20,7 +20,7 @@ def test_a_slope_is_the_derivative_that_torch_takes_at_kinks_too(activation_name
 
 
 @pytest.mark.parametrize("activation_name", TABLE)
-def test_what_is_sent_back_through_a_unit_is_multiplied_by_its_slope(activation_name):
+def test_backpropagation_through_a_unit_multiplies_by_its_slope(activation_name):
     z = torch.cat((torch.linspace(-5, 30, 301, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)))
     sent = torch.linspace(-2, 3, len(z), dtype=torch.float64).requires_grad_()
     values, slopes = with_slope(activation_name, z)

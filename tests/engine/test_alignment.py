@@ -209,7 +209,7 @@ def test_it_says_where_it_does_not_hold(words, reason):
 
 
 @pytest.mark.parametrize("architecture", ["spindly", {"kind": "dense", "widths": [5], "init": "identity"}])
-def test_it_says_whom_it_does_not_bind(architecture):
+def test_it_names_the_learners_that_it_does_not_bind(architecture):
     planned = described({"architecture": architecture})
     finding = catalogue.make("theory", "alignment").binds(planned.learners[0], planned)
     assert (finding.holds, "may treat bits or signs differently" in finding.reason) == (False, True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine import api
 from engine.core.parts import BadInput
 from engine.results import tables
 from engine.results.results import of_one
@@ -33,6 +36,18 @@ AXES = "axes=[{name='features', values=[4, 8]}]", "problem.matrix.d='features'",
 @pytest.fixture(scope="module")
 def trace() -> engine.Trace:
     return engine.run(engine.load("hadamard-128", *SMALL))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [api.load, api.load_parts, api.along, api.start, api.run, api.sweep, api.verify, api.judge],
+    ids=lambda function: function.__name__,
+)
+def test_docstrings_name_every_parameter_and_error(function) -> None:
+    text = inspect.getdoc(function) or ""
+    assert "Raises: BadInput" in text
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"^ +(\w+, )*{parameter}(, \w+)*: ", text, re.MULTILINE), parameter
 
 
 def test_importing_the_package_loads_no_library() -> None:

@@ -130,7 +130,7 @@ def test_a_convolutional_net_does_not_notice_a_cyclic_shift_of_the_inputs():
 
 
 @pytest.mark.parametrize("c", [1, 3, 7])
-def test_every_unit_sees_as_many_inputs_as_it_is_told_and_all_inputs_are_as_likely(c):
+def test_each_unit_has_the_given_number_of_inputs_and_all_inputs_are_as_likely(c):
     replicas, h, d = 100, 32, 8
     start = starts(d, range(replicas), kind="sparse-input", connectivity=c, width=h, scale=0.5)
     edges = start["edges"]

@@ -266,7 +266,7 @@ RESERVED = ("rate_unit", "layer_rates")
 
 @pytest.mark.parametrize("backend", FAST)
 @pytest.mark.parametrize("field", RESERVED)
-def test_what_a_backend_does_not_know_of_a_learner_it_refuses(field, backend):
+def test_a_backend_refuses_learners_with_unknown_properties(field, backend):
     described = experiment(d=16, **SERVED.get(backend, {"learners": {"it": gd(0.02)}}))
     (plain,) = described.learners
     changed = {"rate_unit": "start-sharpness", "layer_rates": {plain.architecture.layers[0]: 0.5}}

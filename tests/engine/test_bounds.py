@@ -732,7 +732,7 @@ BINDS_NOT = [
     ("scalar-steps", {"update": "lion"}, "multiples of single examples"),
     ("scalar-steps", {"update": "sign", "decay": {"rate": 0.1}}, "plain steps"),
     ("scalar-steps", {"update": {"kind": "sign", "lr": "best"}}, "a given rate"),
-    ("scalar-steps", gd(0.1), "invariant on rows of ±1 only, but gd is rotation invariant on all rows"),
+    ("scalar-steps", gd(0.1), "invariant on rows of ±1 only, but it is rotation invariant on all rows"),
     ("lazy-flow", LLS, "gradient flow"),
     ("lazy-flow", EGU, "gradient flow"),
     ("lazy-flow", gd(0.1, kind="spindly"), "tangent kernel"),
@@ -959,7 +959,7 @@ def as_python(formula):
         ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
     ],
 )
-def test_what_is_drawn_is_the_formula_that_is_said(kind, words):
+def test_the_drawn_line_equals_its_formula(kind, words):
     described = experiment(d=16, **words)
     line, (n, d) = drawn(described, kind), described.problem.matrix.shape()
     expected = [

@@ -128,7 +128,7 @@ def test_the_limit_speaks_of_the_end_alone():
     ({"layer_rates": {"W1": 0.5}}, "one rate for all layers"),
     ({"update": {"kind": "adam", "lr": 0.1}}, "uses adam"),
 ])  # fmt: skip
-def test_they_say_whom_they_do_not_bind(learner, reason):
+def test_they_name_the_learners_that_they_do_not_bind(learner, reason):
     other = described(learner)
     finding = catalogue.make("theory", "catapult-loss").binds(other.learners[0], other)
     assert not finding.holds

@@ -184,7 +184,7 @@ def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():
     )
 
 
-def test_of_a_learner_that_diverges_under_rotations_no_number_is_told():
+def test_no_number_is_shown_for_a_learner_that_diverges_under_rotations():
     told = promised(PERMUTATIONS, {ROTATIONS: 1.7e65, PERMUTATIONS: 0.0}).measurement
     assert "changed by rotations: max |Δŷ| / max |ŷ| is more than 1000, because the learner diverges;" in told
     assert "e+" not in told

@@ -94,7 +94,7 @@ def test_a_claim_holds_on_one_side_and_fails_on_the_other(claim, true, false):
         (123456.7, 0.5, "123456.7 = 123456.75 ± 0.5"),
     ],
 )
-def test_numbers_are_told_as_finely_as_the_tolerance(loss, within, words):
+def test_numbers_are_shown_to_the_digits_of_the_tolerance(loss, within, words):
     curve = LINE.copy()
     curve[4] = loss
     equals = {7.7287893: 7.728789, 255.016: 257.04}.get(loss, 123456.75)

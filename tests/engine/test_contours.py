@@ -162,7 +162,7 @@ def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, words):
         ({"below": 2, "curve": None}, False, "relu: "),
     ],
 )
-def test_what_a_map_is_everywhere(results, claim, holds, words):
+def test_a_claim_about_a_map_holds_everywhere_or_fails(results, claim, holds, words):
     asked = {"kind": "everywhere", "text": "It is so", "picture": "map", "curve": "relu", **claim}
     (outcome,) = judge(run_sweep(sweep_of({**DOCUMENT, "claims": [asked]})))
     assert outcome.holds is holds, outcome.detail
@@ -216,7 +216,7 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
         ({}, {"kind": "value", "at": 1, "below": 1}, "claims[0].picture", "value is about curves"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, reason):
+def test_impossible_values_are_refused_with_their_place(picture, claim, where, reason):
     changed_document = document(claims=[{"at_value": 2, **claim}], **picture)
     if claim.get("kind") == "value":
         changed_document["claims"] = [

@@ -487,7 +487,7 @@ def test_a_measure_may_ask_for_the_start(monkeypatch):
         np.testing.assert_allclose(values[:, replica], np.linalg.norm(gaps, axis=1), rtol=1e-9)
 
 
-def test_what_second_derivatives_take_is_in_the_estimate():
+def test_the_estimate_contains_the_memory_of_second_derivatives():
     net = {**NET, "widths": [256, 256]}
     with_it, without = (
         needed(described(net, d=256, replicas=1, pictures=pictures, protocol="at-init"))
@@ -550,7 +550,7 @@ def test_the_hessian_of_a_neuron_by_logistic_loss_is_that_of_its_rows():
 
 
 @pytest.mark.parametrize("words", [{"lines": []}, {"lines": ["two-over-eta"]}, {}])
-def test_what_a_picture_is_relative_to_has_values_whether_it_is_drawn_or_not(words):
+def test_the_reference_of_a_picture_has_values_even_if_it_is_not_drawn(words):
     setup = described(NET, lr=0.1, replicas=1)
     document = msgspec.to_builtins(setup)
     document["pictures"] = [{"x": "step", "measure": "sharpness", "relative": "two-over-eta", **words}]

@@ -93,7 +93,7 @@ def test_the_families_without_a_direction_are_these():
     assert not matrix_of({"kind": "sphere", "repeat": 1}).structure().has_no_direction
 
 
-def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart():
+def test_preferred_directions_and_dependence_on_other_rows_are_distinguished():
     assert off(fourth_moments(instances({"kind": "rademacher", "d": D})), 3) > ERRORS
     assert off(correlations(instances({"kind": "gaussian", "d": D, "repeat": 1})), 1) > ERRORS
     assert off(moments(instances({"kind": "hadamard01", "d": D})), np.eye(D)) > ERRORS

@@ -482,7 +482,7 @@ def test_rules_of_single_weights_do_not_take_a_net_derived_from_a_neuron_for_one
         assert rule.multiplicative_step(Axis()) is None
 
 
-def test_a_theory_line_with_another_value_says_of_whom_it_speaks_itself():
+def test_a_theory_line_with_another_value_names_its_learners_itself():
     class Doubled(RISigned, frozen=True, tag="doubled-bound"):
         """Twice the bound."""
 
@@ -544,7 +544,7 @@ def test_two_measures_of_one_name_are_refused(monkeypatch):
         named.__wrapped__()
 
 
-def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
+def test_declarations_about_methods_do_not_hold_for_overriding_methods():
     labelled = Labelled().structure(Hadamard(d=D))
     assert (labelled.unit, labelled.fixed_feature, labelled.values) == (False, None, "any")
     signed = Signed().structure()

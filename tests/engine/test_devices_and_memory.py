@@ -141,7 +141,7 @@ def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatc
     assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
-def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
+def test_a_run_that_fits_exactly_starts_but_not_with_a_byte_less(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
     need = needed(described)
     monkeypatch.setattr(memory_estimate, "available", lambda device: need)
@@ -251,7 +251,7 @@ def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
 @pytest.mark.parametrize(
     "words", [{"replicas": 5000}, {"d": 8192}, {"matrix": "gaussian", "replicas": 9, "d": 1536}]
 )
-def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypatch):
+def test_the_size_that_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypatch):
     words = {"d": 64, **words}
     described = experiment(**words)
     limit = needed(described) * 3 // 5
@@ -278,7 +278,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
         (type(backends()["dense"]), "bytes_held"),
     ],
 )
-def test_what_a_part_says_that_it_takes_is_counted(part, says, monkeypatch):
+def test_the_declared_memory_of_a_part_is_counted(part, says, monkeypatch):
     noisy = {"update": {"kind": "gd", "lr": 0.1}, "noise": {"sigma": 0.1}}
     described = experiment({"kind": "gaussian", "n": 8}, learners={"GD": noisy, "LLS": LLS}, d=8)
     before = needed(described)
@@ -286,7 +286,7 @@ def test_what_a_part_says_that_it_takes_is_counted(part, says, monkeypatch):
     assert before < 1 << 40 <= needed(described)
 
 
-def test_what_a_rule_declares_that_it_holds_is_counted(monkeypatch):
+def test_the_declared_state_of_a_rule_is_counted(monkeypatch):
     described = experiment({"kind": "gaussian", "n": 8}, learners={"GD": gd(0.1)}, d=8)
     before, declared = needed(described), GD().structure()
     for holds in ({"matrices": 1 << 40}, {"output_matrices": 1 << 40}):
@@ -323,7 +323,7 @@ def test_an_estimate_makes_nothing_of_the_size_of_what_it_estimates(protocol):
         assert peak < ROWS
 
 
-def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
+def test_the_memory_of_a_kernel_is_counted_by_its_examples():
     def need(examples):
         protocol = {"kind": "one-pass", "examples": examples}
         matrix = {"kind": "gaussian", "n": 20_000}
@@ -453,7 +453,7 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
 
 @exhausted
 @pytest.mark.parametrize("drawing", ["draw", "examples"])
-def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, drawing, monkeypatch):
+def test_running_out_of_memory_before_the_first_record_is_reported_alike(exhaust, drawing, monkeypatch):
     monkeypatch.setattr(drawn_data, drawing, lambda *arguments, **words: exhaust())
     with pytest.raises(BadInput, match="cpu ran out of memory before the first evaluation point; take"):
         run(experiment(d=16, path="dense" if drawing == "draw" else "numpy"))

@@ -114,7 +114,7 @@ def test_means_are_over_the_replicas_that_are_left(partly):
     assert curve.mean_along("loss") == np.inf, "no rate is the best that diverges in a replica"
 
 
-def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partly):
+def test_the_divergences_of_the_first_and_the_last_replica_are_reported(partly):
     _, events, curve = partly
     assert [type(event) for event in events] == [Loaded, Diverged, Finished]
     assert (events[1].learner, events[1].x, events[1].total) == ("it", curve.diverged_at, 20)

@@ -144,7 +144,7 @@ def test_axes_that_make_no_sense_are_refused(axes, where, reason):
     assert reason in caught.value.fault
 
 
-def test_what_is_wrong_at_a_point_says_which():
+def test_an_error_at_a_sweep_point_names_the_point():
     axes = [{"name": "size", "values": [8, 2]}]
     words = document(axes, problem={"matrix": {"kind": "gaussian", "d": "size", "n": 4}, "target": "feature"})
     with pytest.raises(BadInput) as caught:

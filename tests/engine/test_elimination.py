@@ -56,7 +56,7 @@ def test_it_may_abstain_where_sets_that_fit_disagree_and_nowhere_else():
     assert min(silent) == 0
 
 
-def test_what_contradicts_examples_before_it_is_left_out():
+def test_an_example_that_contradicts_earlier_ones_is_left_out():
     fit, data = beginning(described(replicas=1))
     first = data.instances.at(slice(0, 1))
     label = data.labels[:, :1]
@@ -100,7 +100,7 @@ def test_coins_do_not_depend_on_how_examples_come_and_differ_between_replicas(of
     assert errors.max() > 0.2
 
 
-def test_what_is_unknown_is_the_share_of_vectors_that_are_no_sums_of_all_matrices():
+def test_the_unknown_share_is_that_of_vectors_that_are_no_sums_over_all_matrices():
     for bits, examples in ((2, 3), (3, 2), (3, 3)):
         shares = []
         for flat in product([0, 1], repeat=bits * examples):

@@ -225,7 +225,7 @@ def test_an_expression_means_what_a_paper_means(text, value):
         ("-" * (DEEPEST + 1) + "1", "nested"),
     ],
 )
-def test_what_has_no_value_is_refused_with_the_reason(text, reason):
+def test_an_expression_without_a_value_is_refused_with_the_reason(text, reason):
     with pytest.raises(BadExpression) as caught:
         evaluate(text, NAMES)
     assert reason in str(caught.value)

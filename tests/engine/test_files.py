@@ -240,7 +240,7 @@ def with_bytes(content, at, *, of):
         (".parquet", lambda content: content[:-8] + b"~~~~PAR1", "footer"),
     ],
 )
-def test_what_readers_raise_of_damaged_files_is_one_line(suffix, spoilt, reason, tmp_path):
+def test_errors_of_damaged_files_are_one_line(suffix, spoilt, reason, tmp_path):
     path = tmp_path / f"it{suffix}"
     write(path, X[:3, :2])
     path.write_bytes(spoilt(path.read_bytes()))
@@ -402,7 +402,7 @@ def test_more_rows_than_any_run_gets_through_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_what_is_no_regular_file_is_refused_unopened(suffix, tmp_path, monkeypatch):
+def test_a_path_that_is_no_regular_file_is_refused_unopened(suffix, tmp_path, monkeypatch):
     pipe, zeros, listening = (tmp_path / f"{name}{suffix}" for name in ("pipe", "zeros", "listening"))
     os.mkfifo(pipe)
     zeros.symlink_to("/dev/zero")
@@ -424,7 +424,7 @@ def test_a_path_that_cannot_be_is_refused(path):
 @pytest.mark.parametrize(
     ("entries", "values"), [((-1, 1), "signs"), ((0, 1), "bits"), ((1, 2), "any"), ((-1, 0), "any")]
 )
-def test_what_every_number_of_a_file_is_is_known(suffix, entries, values, tmp_path, monkeypatch):
+def test_the_kind_of_all_numbers_of_a_file_is_known(suffix, entries, values, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "PIECE", 8)
     numbers = np.resize([entries[1]] * 20 + [entries[0]], (9, 3))
     path = write(tmp_path / f"it{suffix}", numbers, header="a,b,c")

@@ -468,7 +468,7 @@ def test_flows_are_judged_as_their_rules_are():
         (flow(rtol=0), gd(0.1), "protocol.rtol", "0"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, learner, where, words):
+def test_impossible_settings_are_refused_with_place_and_remedy(protocol, learner, where, words):
     with pytest.raises(BadInput) as caught:
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where == where

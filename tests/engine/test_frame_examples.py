@@ -186,7 +186,7 @@ def test_cells_are_a_map_of_one_net_and_the_critical_line_is_drawn_over_depth():
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_is_said_otherwise_is_refused_as_it_is_printed(name):
+def test_printed_text_is_refused_without_its_replacement(name):
     """If the printed text is accepted, its replacement is no longer needed."""
     text = printed()[name]
     for number in range(len(OTHERWISE[name])):

@@ -133,7 +133,7 @@ def test_other_layers_move_nothing_of_a_layer_where_a_rule_declares_so(rule):
     assert not (measured and compares), "the measurement can tell"
 
 
-def test_what_is_rounding_beside_shared_rates_does_not_depend_on_the_axes():
+def test_the_rounding_threshold_of_shared_rates_does_not_depend_on_the_axes():
     rule = catalogue.make("updates", "sign", shared=True)
     turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))
     first = torch.zeros(1, 3, 4, dtype=torch.float64)

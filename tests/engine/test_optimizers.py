@@ -101,7 +101,7 @@ def test_verdict_and_certificate_agree_or_the_certificate_is_unstable(number):
     "update", [{"kind": "adam", "lr": 0.1}, {"kind": "sign", "lr": 0.1}, {"kind": "lion"}]
 )
 @pytest.mark.parametrize("net", ["linear", NET])
-def test_what_tells_the_axes_apart_changes_predictions_far_more_than_rounding_does(update, net):
+def test_rules_that_depend_on_the_axes_change_predictions_far_more_than_rounding(update, net):
     outcome = judged(described(update, net))
     assert outcome.change > 1e-4
     assert outcome.by_rounding < 1e-10
@@ -206,7 +206,7 @@ def test_muon_makes_singular_values_about_one(shape):
         assert (torch.linalg.svdvals(step) / size - 1).abs().max() < tolerance
 
 
-def test_shampoo_takes_the_length_that_it_is_told():
+def test_shampoo_makes_steps_of_the_given_length():
     g, w = matrices(2, 4, 5), matrices(2, 4, 5, seed=2)
     plain = moved("shampoo", g)
     for grafting, other in (("sgd", g), ("adam", moved("adam", g))):
@@ -268,7 +268,7 @@ def test_a_refreshed_basis_comes_to_the_eigenvectors():
 
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_what_goes_through_layers_makes_the_gradients(biases, outputs):
+def test_gradients_are_products_of_inputs_and_errors_of_layers(biases, outputs):
     net = {"kind": "dense", "widths": [5, 4], "activation": "tanh", "outputs": outputs, "biases": biases}
     ntk = {**net, "parametrisation": "ntk"}
     d, target = (4, "feature") if outputs == 1 else (2, "all")

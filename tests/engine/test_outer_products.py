@@ -100,7 +100,7 @@ def indicator(numbers, factors):
 
 
 @pytest.mark.parametrize("factors", SHAPES)
-def test_what_is_outside_the_span_is_what_raises_the_rank(factors):
+def test_rows_outside_the_span_raise_the_rank(factors):
     rng = np.random.default_rng(3)
     tuples = list(itertools.product(*map(range, factors)))
     seen = [tuples[number] for number in rng.permutation(len(tuples))[:10]]

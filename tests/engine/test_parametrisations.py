@@ -48,7 +48,7 @@ def passed(architecture, lr=0.01, **more):
     ],
     ids=str,
 )
-def test_what_is_said_twice_or_by_half_is_refused_with_what_to_take(words, field, reason):
+def test_contradictory_or_incomplete_settings_are_refused_with_a_remedy(words, field, reason):
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": gd(0.01, kind="dense", **words)})
     assert caught.value.where == f"learners[0].architecture.{field}"

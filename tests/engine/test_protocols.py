@@ -58,9 +58,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize("protocol", SHOWN, ids=str)
-def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_more_than_it_says(
-    protocol, monkeypatch
-):
+def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_gets_no_more(protocol, monkeypatch):
     described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
     told, learn = [], lls.LeastSquaresFit.learn
     monkeypatch.setattr(

@@ -115,7 +115,7 @@ def test_a_preset_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
     assert "too large; at most 256 KiB are read" in refusal(lambda: presets.load(str(tmp_path / "it.toml")))
 
 
-def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_path_that_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "it.toml")
     (tmp_path / "folder.toml").mkdir()
     for path in (str(tmp_path / "it.toml"), "/dev/zero", str(tmp_path / "folder.toml")):
@@ -141,7 +141,7 @@ def test_a_path_that_cannot_be_is_refused_in_one_line(path: str, tmp_path: Path,
         )
 
 
-def test_a_working_folder_that_is_gone_is_told(tmp_path: Path, monkeypatch) -> None:
+def test_a_missing_working_folder_is_reported(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()

@@ -158,14 +158,14 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("path", "place", "reasons"), MISSING, ids=[case[1] for case in MISSING])
-def test_what_is_missing_is_named(path, place, reasons):
+def test_missing_fields_are_named(path, place, reasons):
     error = refusal(without(path))
     assert error.where == place
     for part in (*reasons, *(["missing"] if place != "claims[0].equals" else [])):
         assert part in error.fault, error.fault
 
 
-def test_what_trains_nobody_needs_no_protocol_and_no_target():
+def test_an_experiment_without_training_needs_no_protocol_and_no_target():
     net = {"name": "net", "architecture": {"kind": "dense", "widths": [4]}}
     fitted = {"name": "LLS", "solver": "lls"}
     for learner in (net, fitted):

@@ -34,7 +34,7 @@ def test_a_straight_line_is_read_off_exactly():
 
 
 @pytest.mark.parametrize("between", ["linear", "log"])
-def test_what_is_not_between_two_places_is_the_place_that_was_measured(between):
+def test_without_two_places_to_interpolate_the_reading_is_the_measured_place(between):
     how = Read(first_below=1.0, between=between)
     values = np.array([[0.5, 0.4], [2, 3], [np.nan, 0.5], [np.nan, np.nan]])
     places = reductions.read(how, values, PLACES[:2], 1)
@@ -52,7 +52,7 @@ def test_a_value_of_the_measure_is_between_no_places():
         Read(take="max", between="log")
 
 
-def test_what_a_value_has_passed_holds_every_replica_there():
+def test_replicas_that_have_passed_keep_their_value():
     values = np.arange(12.0).reshape(3, 4) ** 2
     passed = np.array([[False, True, False, True], [True, True, True, True], [False] * 4])
     held = reductions.held(values, passed)
@@ -118,7 +118,7 @@ def test_axes_say_on_which_rows_a_measure_is(kind, fields, label):
     ({"measure": "rank", "below": 1}, "rank is measured only where"),
     ({"clock": "time", "above": 1}, "there is no 'time'"),
 ])  # fmt: skip
-def test_what_ends_a_reading_must_be_there(until, message):
+def test_the_end_of_a_reading_must_exist(until, message):
     described = raw("hadamard", d=4, learners={"EG": {"update": "eg"}})
     picture = {"x": "d", "measure": "loss", "read": {"take": "last", "until": until}}
     with pytest.raises(BadInput, match=message):

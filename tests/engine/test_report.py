@@ -178,7 +178,7 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
     assert peak < 3 * size
 
 
-def test_a_claim_about_a_curve_that_diverged_is_told_in_json():
+def test_a_claim_about_a_diverged_curve_is_in_the_json():
     claim = {"text": "It stays above", "learner": "wild", "never_below": "ri-signed"}
     described = experiment(d=8, learners={"wild": gd(1e4)}, claims=[claim])
     (claim_in_json,) = told(described, run(described))["claims"]

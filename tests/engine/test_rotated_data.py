@@ -84,7 +84,7 @@ def test_the_same_learners_are_below_it_where_nothing_is_rotated():
     assert below == {*learners}
 
 
-def test_what_is_said_of_predictions_that_are_linear_in_the_labels_needs_them_on_rotated_data_too():
+def test_a_line_on_predictions_linear_in_labels_needs_them_on_rotated_data_too():
     line = catalogue.make("theory", "ri-rademacher")
     fixed = {**gd(0.05, kind="neuron", activation="identity", init="gaussian"), "start_seed": [0]}
     setup = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed, "EGU±": EGU})

@@ -156,7 +156,7 @@ def test_pins_and_tags_are_in_the_file(tmp_path):
     assert (again.pinned, again.tags) == (True, ["paper"])
 
 
-def test_what_a_killed_writer_began_is_cut_off_before_a_mark(tmp_path):
+def test_the_unfinished_frame_of_a_killed_writer_is_cut_off_before_a_mark(tmp_path):
     _, path = stored(tmp_path)
     complete = path.read_bytes()
     path.write_bytes(complete + journal.header("curv", b"0" * 100) + b"0" * 50)

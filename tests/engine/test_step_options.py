@@ -220,7 +220,7 @@ def test_the_certificate_agrees_with_the_verdict_about_what_is_added(rule, optio
         assert change_under(setup, learner, transformation) < UNCHANGED
 
 
-def test_what_equals_an_invariant_rule_on_signs_does_so_no_longer_beside_noise():
+def test_a_rule_that_is_invariant_on_signs_is_not_invariant_with_noise():
     learner = {"architecture": NET["architecture"], "update": "adagrad"}
     for options, is_invariant in (
         ({}, True),

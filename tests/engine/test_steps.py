@@ -94,7 +94,7 @@ def test_every_pass_without_replacement_shows_every_row_once():
     assert not np.array_equal(shown[0], shown[1])
 
 
-def test_what_is_left_of_a_pass_is_dropped_or_goes_on_in_the_next():
+def test_the_rest_of_a_pass_is_dropped_or_continued_in_the_next():
     continued, dropped = (
         MiniBatches(Streams([1])("batches"), 5, 2, drop_last=drop) for drop in (False, True)
     )
@@ -342,7 +342,7 @@ def test_at_init_a_net_is_measured_as_it_starts_with_or_without_a_rule():
         ("one-pass", "learners[0].update", "missing"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, where, words):
+def test_impossible_settings_are_refused_with_place_and_remedy(protocol, where, words):
     learner = {"architecture": "linear"} if protocol == "one-pass" else gd(0.1)
     with pytest.raises(BadInput) as caught:
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)

@@ -36,7 +36,7 @@ def test_whoever_nobody_may_stop_goes_on():
     go_on()
 
 
-def test_what_is_made_aside_comes_back_and_so_does_what_it_raises():
+def test_results_and_errors_of_a_side_thread_are_passed_on():
     with stopped_by(lambda: False):
         assert aside(lambda: 3) == 3
         with pytest.raises(ArithmeticError, match="no solution"):

@@ -84,7 +84,7 @@ def test_events_say_which_point_is_done_and_the_end_comes_once():
     )
 
 
-def test_what_is_kept_is_not_computed_again(tmp_path, begun):
+def test_stored_results_are_not_computed_again(tmp_path, begun):
     store = Store(tmp_path)
     first = run_sweep(sweep_of(document()), writer=RunWriter(store))
     assert begun == ["GD", "LLS", "GD", "LLS", "GD"]
@@ -106,7 +106,7 @@ def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
     assert len(begun) == 5
 
 
-def test_what_another_version_of_the_code_computed_is_not_found(tmp_path, begun, monkeypatch):
+def test_results_of_another_version_of_the_code_are_not_used(tmp_path, begun, monkeypatch):
     run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     begun.clear()
     assert len(curve_keys.code()) == 64
@@ -144,7 +144,7 @@ def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
     same(first.traces[2], second.traces[2])
 
 
-def test_what_is_broken_is_computed_again(tmp_path, begun):
+def test_damaged_results_are_computed_again(tmp_path, begun):
     store = Store(tmp_path)
     run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
@@ -222,7 +222,7 @@ def of_gd(name="GD", **words):
     return document(learners=[{"name": name, **gd("1/(2d)"), **words}])
 
 
-def test_what_is_renamed_is_not_computed_again(tmp_path, begun):
+def test_renamed_learners_are_not_computed_again(tmp_path, begun):
     store = Store(tmp_path)
     first = run_sweep(sweep_of(of_gd()), writer=RunWriter(store))
     begun.clear()

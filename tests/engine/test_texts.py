@@ -140,7 +140,7 @@ MANY = {f"learner {number}": gd(0.01) for number in range(300)}
         ("claims[0].curve", "nobody", "'learner 4', … 'learner 299' (300 in all)"),
     ],
 )
-def test_of_a_long_list_of_choices_the_ends_are_told(place, value, told):
+def test_a_long_list_of_choices_is_shortened_to_its_ends(place, value, told):
     described = {**raw(learners=MANY, d=16), "claims": copy.deepcopy(GOOD["claims"])}
     described["claims"][0] |= {"curve": "learner 1"}
     described["claims"][0].pop("learner", None)
@@ -148,7 +148,7 @@ def test_of_a_long_list_of_choices_the_ends_are_told(place, value, told):
     assert told in refused(described).fault
 
 
-def test_a_short_list_of_choices_is_told_whole():
+def test_a_short_list_of_choices_is_complete():
     assert listed(["a", "b", "c"]) == "a, b, c"
     assert listed(str(number) for number in range(7)) == "0, 1, 2, 3, 4, 5, 6"
 

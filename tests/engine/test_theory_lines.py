@@ -233,7 +233,7 @@ def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_i
     assert (line.is_about(curve), line.says(curve)) == (True, False)
 
 
-def test_what_holds_in_every_run_and_what_is_only_compared_go_with_every_summary():
+def test_lines_for_every_run_and_lines_to_compare_fit_every_summary():
     theory_lines = {kind: catalogue.make("theory", kind) for kind in catalogue.members("theory")}
     about = {kind: line.structure().about for kind, line in theory_lines.items()}
     assert {about[kind] for kind in ("svd", "two-over-eta", "lazy-flow", "catapult-loss")} == {None}

@@ -280,7 +280,7 @@ def test_a_trace_says_what_it_was_computed_with():
 
 
 @pytest.mark.parametrize("module", [traces, measure_series])
-def test_what_holds_the_results_knows_no_measure_by_name(module):
+def test_the_container_of_results_names_no_measure(module):
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -191,7 +191,7 @@ TWINS = (
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_what_random_rows_leave_open_is_what_the_line_says(twin):
+def test_the_line_equals_the_loss_that_random_rows_leave(twin):
     check(twin)
 
 

@@ -356,7 +356,7 @@ TWINS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_what_labels_are_open_costs_what_the_line_says(twin):
+def test_the_line_equals_the_loss_on_open_labels(twin):
     check(twin)
 
 

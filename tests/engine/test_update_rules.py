@@ -340,7 +340,7 @@ def test_weights_are_the_vector_of_the_predictions(learners):
 
 
 @pytest.mark.parametrize("words", [{"kind": "egu", "w0": 0.25}, {"kind": "eg", "total": 4.0}], ids=name_of)
-def test_positive_weights_start_where_they_are_told_and_stay_positive(words):
+def test_positive_weights_start_at_the_given_value_and_stay_positive(words):
     hypothesis, data = beginning(experiment(learners={"it": {"update": words}}, d=16))
     assert torch.equal(hypothesis.weights(), torch.full((1, 16), 0.25, dtype=torch.float64))
     for k in range(data.instances.n):

@@ -105,7 +105,7 @@ def test_values_are_set_by_the_names_that_the_claim_has():
         ({"k": 8, "below": 0.5, "typo": 1}, "claims[0].typo"),
     ],
 )
-def test_what_made_no_sense_is_refused(claim, where):
+def test_impossible_claims_of_former_versions_are_refused(claim, where):
     with pytest.raises(BadInput) as caught:
         reading.parse(document({"text": "It is so", "learner": "A", **claim}))
     assert caught.value.where == where
@@ -113,7 +113,7 @@ def test_what_made_no_sense_is_refused(claim, where):
 
 
 @pytest.mark.parametrize("claims", [None, 3, "x", [3], ["x"], [[]], {"kind": "value"}])
-def test_what_are_no_claims_are_left_to_be_refused(claims):
+def test_entries_that_are_no_claims_are_refused(claims):
     with pytest.raises(BadInput) as caught:
         reading.parse({**document(), "claims": claims})
     assert caught.value.where.startswith("claims")

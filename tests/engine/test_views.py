@@ -90,7 +90,7 @@ def test_a_curve_is_the_mean_over_replicas_with_its_standard_error(random):
     assert curve_view.ends.sound.all()
 
 
-def test_what_was_recorded_is_not_copied(random):
+def test_records_are_not_copied(random):
     gd_curve = curve("GD", random)
     (curve_view,) = view_of_run(gd_curve).curves
     assert np.shares_memory(curve_view.y, gd_curve.mean("loss"))
@@ -496,7 +496,7 @@ def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
     assert [len(curve_view.x) for curve_view in seen.curves] == [RECORDS, RECORDS, 4]
 
 
-def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
+def test_curves_that_differ_in_an_axis_are_named_by_its_values(random):
     results = sweep_of_losses([random * (1 + number) for number in range(3)])
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
     assert [curve_view.name for curve_view in seen.curves] == [
@@ -693,7 +693,7 @@ def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
         np.testing.assert_array_equal(measured_curve.y, other.y)
 
 
-def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_is():
+def test_learners_without_a_measure_have_no_curve_and_the_reason_is_given():
     learners = {"GD": {**gd(0.1), "tends_to": "lls"}, "other": gd(0.1), "LLS": {**LLS, "role": "reference"}}
     described = experiment("gaussian", learners=learners, d=8, replicas=3, measures=[{"kind": "norm-ratio"}])
     picture = Picture(measure=catalogue.make("measures", "norm-ratio"))

@@ -93,7 +93,7 @@ def test_relu_and_the_identity_are_critical_at_2_and_at_1(slope, cw):
         assert wide_nets.chi_perp(slope, cw, variance) == pytest.approx(1.0, rel=1e-12)
 
 
-def test_what_finite_width_adds_has_the_printed_size():
+def test_the_effect_of_finite_width_has_the_printed_size():
     mean, variance = wide_nets.log_moments(relu, [256] * 50)
     assert mean[-1] == pytest.approx(-0.488, abs=5e-4)
     assert variance[-1] == pytest.approx(0.977, abs=5e-4)

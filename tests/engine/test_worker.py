@@ -205,7 +205,7 @@ def test_stop_in_the_middle_keeps_the_curves_so_far():
     assert not any(isinstance(event, Finished) for event in watched.received)
 
 
-def test_a_large_run_ends_within_a_second_of_being_told():
+def test_a_large_run_stops_within_a_second():
     nets = {
         f"net {number}": gd(1e-6, kind="dense", widths=[256, 256], activation="gelu") for number in range(4)
     }

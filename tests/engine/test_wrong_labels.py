@@ -59,7 +59,7 @@ def test_the_error_on_true_labels_is_that_of_the_same_predictions(matrix, output
 
 
 @pytest.mark.parametrize("rows", ["all", "train", "test"])
-def test_what_is_put_out_in_a_cluster_is_the_size_of_its_mean(rows):
+def test_the_output_of_a_cluster_is_the_size_of_its_mean(rows):
     measure = catalogue.make("measures", "cluster-mean", rows=rows)
     protocol = {"kind": "steps", "steps": 1, "train": 30}
     learner = gd(0.1, kind="dense", widths=[4])

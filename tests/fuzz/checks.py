@@ -443,13 +443,15 @@ def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
                 return
 
 
-def _by_rounding(experiment: Experiment, values: Floats, other_values: Floats) -> bool:
+def _by_rounding(experiment: Experiment, predictions: Floats, other_predictions: Floats) -> bool:
     """Whether rounding of the instances changes predictions about as much as two backends differ.
 
     Rules that hold their matrices in float64 magnify rounding, whatever the dtype of the run.
     """
     (learner,) = experiment.learners
-    change = float(np.nanmax(np.abs(values - other_values)) / max(np.nanmax(np.abs(other_values)), TINY))
+    change = float(
+        np.nanmax(np.abs(predictions - other_predictions)) / max(np.nanmax(np.abs(other_predictions)), TINY)
+    )
     with np.errstate(all="ignore"):
         by_rounding = change_by_rounding(experiment, learner, to_explain=change)
     return by_rounding is None or change <= MAGNIFIED * by_rounding

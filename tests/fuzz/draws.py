@@ -115,8 +115,8 @@ class _Drawing:
     def below(self, count: int) -> int:
         return int(self._draw(st.integers(0, count - 1)))
 
-    def one_of(self, values: Sequence[T]) -> T:
-        return values[self.below(len(values))]
+    def one_of(self, choices: Sequence[T]) -> T:
+        return choices[self.below(len(choices))]
 
     def learner(self, base: Raw) -> Raw:
         """Raw table of a learner that varies `base`, or of a new one if `base` is empty."""
@@ -195,7 +195,7 @@ class _Drawing:
             case inspect.VarTupleType():
                 return self._several(kind, base)
             case inspect.TupleType():
-                return base if base is not None else [self.of(item, None) for item in kind.item_types]
+                return base if base is not None else [self.of(member, None) for member in kind.item_types]
             case inspect.DictType() | inspect.NoneType():
                 return base
         raise TypeError(f"no value is known for {kind}")

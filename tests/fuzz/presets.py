@@ -78,8 +78,12 @@ def _raw_value(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return raw_of(value)
     if isinstance(value, list | tuple):
-        return [_raw_value(item) for item in value]
-    return {key: _raw_value(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return [_raw_value(element) for element in value]
+    return (
+        {key: _raw_value(field_value) for key, field_value in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 @cache
@@ -229,7 +233,7 @@ def _smaller(kind: Any, value: Any, size: int) -> Any:
     if isinstance(value, dict):
         return _smaller_table(kind, value, size)
     if isinstance(value, list):
-        return [_smaller(None, item, size) for item in value[:SMALL]]
+        return [_smaller(None, element, size) for element in value[:SMALL]]
     is_large = isinstance(value, int) and not isinstance(value, bool) and value > LARGEST
     return size if is_large else value
 
@@ -246,17 +250,17 @@ def _smaller_table(kind: Any, table: Raw, size: int) -> Raw:
     return smaller
 
 
-def is_large(value: Any) -> bool:
+def is_large(default: Any) -> bool:
     """Whether a default is a whole number above LARGEST."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > LARGEST
+    return isinstance(default, int) and not isinstance(default, bool) and default > LARGEST
 
 
 def _member(field: msgspec.inspect.Field, table: Raw) -> Any:
     """Class of the part in a field of a raw table, or None if the field holds no part."""
-    value = table[field.encode_name]
+    part = table[field.encode_name]
     for kind in _types(plain(field.type)):
         if isinstance(kind, msgspec.inspect.StructType):
-            tag = value.get("kind") if isinstance(value, dict) else None
+            tag = part.get("kind") if isinstance(part, dict) else None
             if kind.tag == tag:
                 return kind.cls
     return None

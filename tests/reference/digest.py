@@ -234,9 +234,9 @@ def _curve(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
         "invariant": curve.verdict.invariant,
         "k": _series(numbers(curve.x)),
         **{
-            measure_name: _series(numbers(values))
-            for measure_name, values in measured.items()
-            if values is not None
+            measure_name: _series(numbers(along_curve))
+            for measure_name, along_curve in measured.items()
+            if along_curve is not None
         },
         "spectrum": None if spectrum is None else _spectrum(spectrum),
     }
@@ -257,14 +257,14 @@ def _bound(bound: TheoryLine) -> dict[str, Any]:
     return head | {"k": _series(numbers(bound.x)), "loss": _series(numbers(bound.values))}
 
 
-def _series(values: Numbers) -> dict[str, Any]:
+def _series(series: Numbers) -> dict[str, Any]:
     """Counts of present and missing numbers, SAMPLES of them, their extremes and their mean."""
-    present = [float(value) for value in values if value is not None]
+    present = [float(number) for number in series if number is not None]
     summary = (min(present), max(present), math.fsum(present) / len(present)) if present else ()
     return {
-        "records": len(values),
-        "missing": len(values) - len(present),
-        "at": [values[place] for place in _places(len(values))],
+        "records": len(series),
+        "missing": len(series) - len(present),
+        "at": [series[place] for place in _places(len(series))],
         "min, max, mean": list(summary),
     }
 

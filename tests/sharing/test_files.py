@@ -230,7 +230,7 @@ def test_a_difference_on_the_screen_is_one_in_the_file(experiment: Experiment, t
     assert all((series.y == 0).all() for series in marked), "a run differs by nothing from itself"
 
 
-def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() -> None:
+def test_values_that_cannot_be_drawn_leave_a_gap_and_far_values_have_a_place() -> None:
     x = np.arange(6.0)
     y = np.array([1.0, 2.0, np.nan, 1e300, np.inf, 1.5])
     axes = Axes("", "", "", (0.0, 5.0), (0.0, 3.0))
@@ -276,7 +276,7 @@ def test_a_line_with_one_point_is_a_dot() -> None:
     assert [element.get("fill") for element in elements if element.tag.endswith("}circle")] == ["#123456"]
 
 
-def test_what_is_0_but_for_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axis_and_no_point() -> None:
+def test_a_value_of_0_up_to_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axis() -> None:
     x, y = np.arange(1.0, 6.0), np.array([1.0, 0.5, 0.25, 1e-20, 3e-21])
     axes = Axes("", "", "", (1.0, 5.0), (0.1, 1.0), y_log=True, y_rounding=1e-15)
     curve = Series("GD", x, y, "#123456", mark="A", band=(y / 2, y + 0.1))

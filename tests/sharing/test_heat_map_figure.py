@@ -62,7 +62,7 @@ def test_more_is_darker_on_paper() -> None:
         assert f"#{red:02x}{green:02x}{blue:02x}" in text
 
 
-def test_what_is_missing_is_hatched_and_named_only_where_something_is() -> None:
+def test_missing_cells_are_hatched_and_named_if_there_are_any() -> None:
     assert "diverged" in (text := heat_map_page(heat(missing="diverged")).written().decode())
     assert "pattern" in tags(text)
     svg_without_gaps = heat_map_page(heat(np.nan_to_num(Z))).written().decode()

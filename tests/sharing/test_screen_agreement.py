@@ -206,7 +206,7 @@ def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: 
     assert content == pdf(page)
 
 
-def test_what_grows_is_cut_at_its_place_and_the_headline_comes_at_the_end(page: SvgPage) -> None:
+def test_growing_curves_are_cut_at_their_place_and_the_headline_comes_at_the_end(page: SvgPage) -> None:
     def dark(share: float) -> tuple[int, int]:
         page.grow(share)
         with Image.open(io.BytesIO(png(page, 1))) as picture:

@@ -219,7 +219,7 @@ def test_a_path_is_shared_as_one_page_with_all_its_stops(
     assert "to share a changed set-up, give a preset, not a path" in capsys.readouterr().err
 
 
-def test_what_is_no_result_is_refused_in_one_line(
+def test_a_file_that_is_no_result_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

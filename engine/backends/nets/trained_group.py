@@ -39,7 +39,7 @@ class TrainedGroup(BatchedModels):
         architecture = inputs.learner.net
         net = architecture.structure().hidden_layers
         assert net is not None, "the backend serves no other learner"
-        first, last = (params[name] for name in architecture.layers)
+        first, last = (params[layer] for layer in architecture.layers)
         rows, last = first.mT.contiguous(), last[:, 0].clone()
         self.hypothesis.place(dict(zip(params, (rows.mT, last[:, None]), strict=True)))
         steps = [2 * axes.length / self._seen.clamp(min=1).to(last.dtype), *self.hypothesis.rates.values()]

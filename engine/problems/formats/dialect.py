@@ -384,8 +384,8 @@ def _steps_by_one(row: Row) -> bool:
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    values = [cell for cell in column if cell not in MISSING]
-    return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
+    cells = [cell for cell in column if cell not in MISSING]
+    return 2 * sum(is_number(cell, decimal) for cell in cells) > len(cells) or _are_truth_values(cells)
 
 
 def _are_truth_values(cells: Sequence[str]) -> bool:

@@ -113,9 +113,7 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
 
 def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) -> None:
     wide, high = columns.stop - columns.start - _MARGIN - 1, rows.stop - rows.start - 1
-    _write_text(
-        drawn, rows.start, columns.start, elided(_net_heading(net), columns.stop - columns.start), NAME
-    )
+    _write_text(drawn, rows.start, columns.start, _net_heading(net, columns.stop - columns.start), NAME)
     if wide < 2 * len(net.layers) or high < 1:
         return
     places = _layer_places(net, high)
@@ -144,8 +142,14 @@ def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) 
             _write_text(drawn, first_row + place.ellipsis, start, text, NOTE)
 
 
-def _net_heading(net: Net) -> str:
-    return f"{net.name}, largest weight {net.largest:.3g}"
+def _net_heading(net: Net, width: int) -> str:
+    """Return the name of a net and its largest weight, in at most `width` cells. The weight is never cut."""
+    weight = f"{net.largest:.3g}"
+    heading = f"{net.name}, largest weight {weight}"
+    if cell_len(heading) <= width:
+        return heading
+    brief = f", max |w| {weight}"
+    return f"{elided(net.name, max(width - cell_len(brief), 1))}{brief}"
 
 
 def _layer_places(net: Net, high: int) -> list[NodePlace]:
