@@ -64,9 +64,9 @@ def gif(
     """
     from PIL import Image
 
-    captions, left = [*[""] * (len(charts) - 1), caption], widest_left_margin(charts)
+    captions, least_left = [*[""] * (len(charts) - 1), caption], widest_left_margin(charts)
     pages = [
-        chart(*content, caption=words, growing=True, least_left=left)
+        chart(*content, caption=words, growing=True, least_left=least_left)
         for content, words in zip(charts, captions, strict=True)
     ]
     sheet, pictures = pages[0] if len(pages) == 1 else Tiles(pages, "", 1), []

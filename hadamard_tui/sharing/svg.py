@@ -116,8 +116,8 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
     """Return an SVG page with one or more charts, one above the other. For `within`, see `draw`."""
     if len(contents) == 1:
         return chart(*contents[0], caption=caption, within=within)
-    left = widest_left_margin(contents)
-    return Tiles([chart(*content, within=within, least_left=left) for content in contents], caption, 1)
+    least_left = widest_left_margin(contents)
+    return Tiles([chart(*content, within=within, least_left=least_left) for content in contents], caption, 1)
 
 
 def widest_left_margin(contents: Sequence[Chart]) -> float:

@@ -156,10 +156,13 @@ def _html_of_results(results: Results, outcomes: Sequence[Outcome], prefix: str)
         if seen.picture.name in beneath:
             continue  # drawn below another picture; both share one slider
         stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
-        left = max(left_margin(plot(Look(views[place])).axes) for place in stack) if len(stack) > 1 else 0.0
+        least_left = 0.0
+        if len(stack) > 1:
+            least_left = max(left_margin(plot(Look(views[place])).axes) for place in stack)
         yield '<div class="stack">'
         for place in stack:
-            yield from _picture_figures(views[place], place, results, outcomes, f"{prefix}{place}", left)
+            figure_name = f"{prefix}{place}"
+            yield from _picture_figures(views[place], place, results, outcomes, figure_name, least_left)
         yield "</div>"
 
 

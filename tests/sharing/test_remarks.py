@@ -60,13 +60,13 @@ AXES = Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
+def finished() -> Results:
     return run_sweep(documents.sweep_of(DOCUMENT))
 
 
 @pytest.fixture
-def shown(results: Results) -> Shown:
-    return first_picture(DOCUMENT, results, judge(results))
+def shown(finished: Results) -> Shown:
+    return first_picture(DOCUMENT, finished, judge(finished))
 
 
 def texts(svg: bytes) -> list[str]:
@@ -115,15 +115,15 @@ def test_pixels_at_the_right_end_of_the_legend_show_the_remarks(
     assert rows.max() - rows.min() < 0.05 * is_changed.shape[0], "one row, and the rest stays in its place"
 
 
-def test_run_prints_the_remarks_below_the_chart(results: Results) -> None:
+def test_run_prints_the_remarks_below_the_chart(finished: Results) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
-    for part in pictures(results, [], console):
+    for part in pictures(finished, [], console):
         console.print(part)
     assert console.export_text().count(BOTH) == 2
 
 
-def test_a_chart_for_each_learner_has_the_remark_on_this_learner(results: Results, shown: Shown) -> None:
-    first = view(results.sweep.experiment.pictures[0], results)
+def test_a_chart_for_each_learner_has_the_remark_on_this_learner(finished: Results, shown: Shown) -> None:
+    first = view(finished.sweep.experiment.pictures[0], finished)
     look = Look(first, options=ChartOptions(multiples=True))
     words = texts(content(Path("a.svg"), with_look(shown, look), ""))
     assert [word for word in words if "diverged" in word or "not run" in word] == [
@@ -132,15 +132,15 @@ def test_a_chart_for_each_learner_has_the_remark_on_this_learner(results: Result
     ]
 
 
-def test_a_smoothed_chart_says_so(results: Results, shown: Shown) -> None:
-    steps = view(results.sweep.experiment.pictures[2], results)
+def test_a_smoothed_chart_says_so(finished: Results, shown: Shown) -> None:
+    steps = view(finished.sweep.experiment.pictures[2], finished)
     smoothed = with_look(shown, Look(steps, options=ChartOptions(smooth=True)))
     assert "averaged over ± 1 point" in texts(content(Path("a.svg"), smoothed, ""))
     assert "averaged" not in content(Path("a.svg"), with_picture(shown, 2), "").decode()
 
 
-def test_files_do_not_show_remarks_on_the_state_of_the_app(results: Results, shown: Shown) -> None:
-    look = Look(view(results.sweep.experiment.pictures[0], results), cursor=0.05)
+def test_files_do_not_show_remarks_on_the_state_of_the_app(finished: Results, shown: Shown) -> None:
+    look = Look(view(finished.sweep.experiment.pictures[0], finished), cursor=0.05)
     assert plot(look).screen_note == "┊ learner table: values at rate = 0.05"
     for suffix in ("svg", "html", "cast"):
         assert "learner table" not in content(Path(f"a.{suffix}"), with_look(shown, look), "").decode()
