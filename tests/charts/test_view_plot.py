@@ -306,6 +306,19 @@ def test_after_all_points_numbers_are_shown_at_the_last_place_of_most_curves():
     ]
 
 
+def test_after_a_sweep_whose_played_run_ends_first_numbers_say_where_they_are_read():
+    short, long = (
+        played(f"η = {n}", 1 / (1 + K[:n]), 1.0, 0, at) for at, n in enumerate((len(K) // 2, len(K)))
+    )
+    end = float(K[len(K) // 2 - 1])
+    view = of_runs(short, long, measure="loss", x_of=lambda point, clock: min(clock, end))
+    look = Look(view, is_complete=True)
+    assert (look.x, look.shown_at, look.shown_at_in_words) == (end, end, f"η·step = {end:g}")
+    assert not Look(view).shown_at_in_words, "during the run, the progress display shows the place"
+    assert not replace(look, view=replace(view, curves=[short])).shown_at_in_words
+    assert not replace(look, moved=True).shown_at_in_words
+
+
 def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
     """View of GD on its bound, which falls from 1 to `end`, and of a net at a tenth of it."""
     height = 1 - (1 - end) * K / K[-1]
