@@ -264,7 +264,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         from hadamard_tui.editing.editable_experiment import swept
 
         if self._editable.raw["axes"]:
-            opens = f"{key('setup')} opens the set-up, where you change its values or remove it."
+            opens = f"{key('setup')} opens the set-up, whose section Axes changes or removes it."
             self.notify(f"The set-up already has a sweep axis: {opens}")
             return
         try:

@@ -12,14 +12,19 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
 from engine.core.expressions import number
+from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.wording import x_name
 from hadamard_tui.charts.plots.values import looked_at
+from hadamard_tui.widgets.scoreboard import brief_measured, count_text
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.tours import Tour
 
 NOTHING = "–"
+COMPARED = "-compared"
+"""Class of a banner that shows the ratio of a value to its theory line."""
+
 LINES = 5
 """Height of the banner in lines. The style sheet of `Banner` states the same number."""
 
@@ -57,6 +62,8 @@ class Banner(Horizontal):
     DEFAULT_CSS = """
     Banner { height: 5; padding: 0 1; background: $boost; }
     Banner #words { width: 1fr; height: 5; }
+    Banner #ratio { display: none; }
+    Banner.-compared #ratio { display: block; }
     """
 
     def __init__(self) -> None:
@@ -114,16 +121,25 @@ class Banner(Horizontal):
         if look.ended_low:
             at = f"at {x_name(look.view)} = {place}"
             seen.show(place, f"{at} {last}", at)
-        else:
+        elif along_records(look.view):
             seen.show(place, f"{look.view.axes.x_label} {last}", last)
-        now = looked_at(look, "")
+        else:  # "of 1024" would read like the progress of a run
+            seen.show(place, look.view.axes.x_label, x_name(look.view))
+        now, value_name = looked_at(look, ""), brief_measured(look.view)
+        self.set_class(now is not None and now.line is not None, COMPARED)
         if now is None or now.value is None:
-            best.show(NOTHING, "least loss")
-        else:
-            best.show(f"{now.value:.3f}", f"loss of {now.name}")
-        has_ratio = now is not None and now.ratio is not None
-        brief = "" if now is None else f"{now.mark}: loss/bound"
-        ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "loss / bound", brief)
+            best.show(NOTHING, value_name)
+            return
+        value = count_text(now.value) if now.is_count else f"{now.value:.3f}"
+        best.show(value, f"{value_name} of {now.name}", f"{now.mark}: {value_name}")
+        if now.line is None:
+            return
+        line = "bound" if now.line.direction in FROM_BELOW else "line"
+        ratio.show(
+            NOTHING if now.ratio is None else f"{now.ratio:.3f}",
+            f"{value_name} / {line}",
+            f"{now.mark}: {value_name}/{line}",
+        )
 
     def has_title(self, title: str) -> bool:
         """Return whether the first line of the banner ends with this title.

@@ -343,6 +343,15 @@ def rate(curve: CurveView) -> str:
     return f"{curve.training.rate:.3g}, best of {len(rates)}: {min(rates):.1g}…{max(rates):.1g}"
 
 
+def brief_measured(view: View) -> str:
+    """Return a short name for the values in a picture, or "value" if the name is longer than LONGEST."""
+    return _or_value(measured(view))
+
+
+def _or_value(value_head: str) -> str:
+    return value_head if cell_len(value_head) <= LONGEST else "value"
+
+
 LEAST = 22
 """Minimum number of rows of the stage at which the note is shown."""
 
@@ -413,7 +422,7 @@ def signs(look: Look, value_head: str, line: str, brief: bool) -> Iterator[str]:
     if any(row.height is not None and row.value is not None and not row.binds for row in rows):
         yield "(…) not binding" if brief else f"(…) a {line} that does not bind the learner"
     if any(row.ratio is not None for row in rows):
-        yield f"ratio = {value_head if cell_len(value_head) <= LONGEST else 'value'} / {line}"
+        yield f"ratio = {_or_value(value_head)} / {line}"
     if look.ended_low:
         reason = "bounds end near 0" if brief else "the bounds are near 0 at the end"
         yield f"{look.shown_at_in_words}, because {reason}"

@@ -15,6 +15,7 @@ from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
+from hadamard_tui.charts.plots.values import looked_at
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens import guide
@@ -175,6 +176,36 @@ async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
         await pilot.press("less_than_sign")
         await until(pilot, lambda: at(app, TWO[0]))
         assert stage.chosen == TABLE
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_numbers_of_the_banner_are_called_what_the_table_calls_them(size: tuple[int, int]):
+    small = ('axes=[{name="size", symbol="d", from=16, to=64, log=true}]', "claims=[]")
+    tour = Tour((Stop("hadamard-d", changes=small), Stop("hadamard-128-weights")))
+    app = HadamardApp(tour.editable, tour=tour)
+
+    def numbers() -> dict[str, str]:
+        return {
+            str(shown.query_one(Label).render()): shown.query_one(Digits).value
+            for shown in app.laboratory.query("Banner Number")
+            if shown.display
+        }
+
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("f")
+        await until(pilot, lambda: app.laboratory.session is not None and session_of(app).over)
+        await until(pilot, lambda: numbers().get("d") == "64")
+        look = app.laboratory.look
+        assert look is not None
+        shown_value = looked_at(look, "")
+        assert shown_value is not None
+        assert shown_value.ratio is not None
+        name = f"{shown_value.mark}: k/bound" if size == SMALL else "k / bound"
+        assert numbers()[name] == f"{shown_value.ratio:.3f}"
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: at(app, "hadamard-128-weights") and session_of(app).over)
+        await until(pilot, lambda: len(numbers()) == 2)
+        assert not any("bound" in label or "loss" in label for label in numbers()), "it has no line"
 
 
 @pytest.mark.slow
