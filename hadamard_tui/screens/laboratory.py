@@ -32,7 +32,7 @@ from hadamard_tui.screens.run_comparison import RunComparison
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
-from hadamard_tui.terminal.textual_internals import RestingScreen
+from hadamard_tui.terminal.textual_internals import RestingScreen, remove_answers
 from hadamard_tui.terminal.timing import Frames, call_after
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.controls import NumberEntry
@@ -179,6 +179,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     @property
     def _is_about_to_run(self) -> bool:
         return self._autorun and self._editable.error is None
+
+    def on_screen_suspend(self) -> None:
+        """Remove answers to keys when a page opens, because they would cover the page."""
+        remove_answers(self.app)
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,8 @@ class ViewControl(RunControl):
         super().__init__(editable, pace)
         self._cursor: float | None = None
         self._height: float | None = None
+        self._cursors: dict[str, float] = {}
+        """Last cursor of the pictures of this run, by the sweep axis that is their x."""
         self._incomplete: list[Kept] = []
         """Pinned runs that are not drawn in some picture, and about which the user was notified."""
         self._stored: StoredPictures | None = None
@@ -153,24 +156,35 @@ class ViewControl(RunControl):
             self.chart_options = replace(self.chart_options, window=None)
 
     def action_next_picture(self) -> None:
-        self.query_one(Stage).next_picture()
-        self._reset_cursor_and_zoom()
+        self._change_picture(self.query_one(Stage).next_picture)
 
     def action_picture(self, number: int) -> None:
-        self.query_one(Stage).choose_picture(number)
-        self._reset_cursor_and_zoom()
+        self._change_picture(partial(self.query_one(Stage).choose_picture, number))
 
     def _clear_run(self) -> None:
         super()._clear_run()
         self._clear_cursor()
+        self._cursors.clear()
 
     def _clear_cursor(self) -> None:
         self._cursor = self._height = None
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
-    def _reset_cursor_and_zoom(self) -> None:
+    def _change_picture(self, change: Callable[[], None]) -> None:
+        """Change the picture and reset the zoom. Pictures along the same sweep axis share their cursor."""
+        if (axis := self._sweep_axis_of_look) is not None and self._cursor is not None:
+            self._cursors[axis] = self._cursor
+        change()
         self._clear_cursor()
+        if (axis := self._sweep_axis_of_look) is not None:
+            self._cursor = self._cursors.get(axis)
         self.chart_options = replace(self.chart_options, window=None)
+
+    @property
+    def _sweep_axis_of_look(self) -> str | None:
+        """The x of the chosen picture if it has curves along a sweep axis, else None."""
+        look = self.look
+        return None if look is None or look.view.heats or along_records(look.view) else look.view.picture.x
 
     def action_back(self) -> None:
         self._move_cursor(-1)

@@ -43,6 +43,16 @@ def notifications_of(app: App[Any]) -> Iterable[Notification]:
     return app._notifications
 
 
+def remove_answers(app: App[Any]) -> None:
+    """Remove the notifications of severity "information"; warnings and errors stay until their time is up.
+
+    The public `clear_notifications` removes all. Only the private method `_unnotify` removes one.
+    """
+    for notification in list(app._notifications):
+        if notification.severity == "information":
+            app._unnotify(notification)
+
+
 def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
     """Replace the file that a driver writes to by the result of `replace`, and return this result.
 

@@ -249,3 +249,15 @@ def test_the_keys_of_vi_move_like_arrows_and_can_be_changed(widget):
     for arrow, letter in [("down", "j"), ("up", "k"), *sideways]:
         assert does[arrow] == does[letter]
         assert ids[arrow] in {motion.id for motion in MOTIONS}
+
+
+async def test_the_answer_to_a_key_does_not_cover_the_page_that_opens_next(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("up")
+        assert ["These keys change a number" in note.message for note in app._notifications] == [True]
+        app.notify("The run cannot be stored", severity="warning")
+        await pilot.pause()
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, Browser))
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == ["The run cannot be stored"]

@@ -146,6 +146,26 @@ def test_of_many_pictures_those_next_to_the_chosen_one_have_names(width: int) ->
     assert len(" ".join(shown)) <= width
 
 
+async def test_pictures_along_the_same_axis_share_their_cursor() -> None:
+    app = app_of(editable(CURVES, {**CURVES, "title": "Linear", "y_log": False}))
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await until(pilot, lambda: "at size = 16" in status_of(app))
+        await pilot.press("left", "left")
+        await until(pilot, lambda: "at size = 4" in status_of(app))
+        for picture in (2, 0, 1):  # 0 is the run, along k
+            await pilot.press("i")
+            assert app.laboratory.query_one(Stage).picture == picture
+            await until(pilot, lambda: app.laboratory.look is not None)
+            if picture:
+                app.laboratory._draw_frame()
+                assert app.laboratory.look is not None
+                assert app.laboratory.look.x == 4
+        await pilot.press("r")
+        await over(app, pilot)
+        await until(pilot, lambda: "at size = 16" in status_of(app))
+
+
 @pytest.mark.slow
 async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() -> None:
     app = app_of(editable())

@@ -28,6 +28,7 @@ from hadamard_tui.terminal.textual_internals import (
     forget_drawn_widgets,
     lay_out,
     notifications_of,
+    remove_answers,
 )
 
 from .conftest import until
@@ -55,6 +56,17 @@ async def test_messages_of_an_app_are_listed_until_they_are_cleared() -> None:
         assert [notification.message for notification in notifications_of(app)] == ["first"]
         app.clear_notifications()
         assert not [*notifications_of(app)]
+
+
+async def test_answers_are_removed_and_warnings_stay() -> None:
+    app = App[None]()
+    async with app.run_test(notifications=True) as pilot:
+        app.notify("answer")
+        app.notify("warning", severity="warning")
+        await pilot.pause()
+        remove_answers(app)
+        assert [notification.message for notification in notifications_of(app)] == ["warning"]
+        await until(pilot, lambda: len(app.screen.query("Toast")) == 1)
 
 
 OTHER_OUTPUT = """
