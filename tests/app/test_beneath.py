@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,7 +24,8 @@ from hadamard_tui.charts.plots.look import ChartOptions, Look
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless.pictures import pictures
-from hadamard_tui.sharing.exporting import content, first_picture
+from hadamard_tui.sharing.exporting import charts_of, content, first_picture
+from hadamard_tui.sharing.svg_page import left_margin
 from hadamard_tui.sharing.web_page import web_page
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.chart_view import BETWEEN_LEGENDS, ChartView, MultiplesView
@@ -170,3 +172,14 @@ def test_a_legend_keeps_its_margin_blank() -> None:
 
     assert min(room_beside_legend(width, 0) for width in range(26, 60)) == 0
     assert min(room_beside_legend(width, 4) for width in range(26, 60)) == 4
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html"])
+def test_both_charts_have_the_same_x_at_the_same_place(suffix: str, finished: Results) -> None:
+    shown = first_picture(DOCUMENT, finished, judge(finished))
+    upper, lower = (left_margin(shown_chart.axes) for shown_chart in charts_of(shown))
+    assert upper != lower, "the labels of the two y-axes differ in width"
+    text = content(Path(f"chart.{suffix}"), shown, "").decode()
+    frames = re.findall(r'd="M([\d.]+),[\d.]+V[\d.]+H([\d.]+)"', text)
+    assert len(frames) == 2
+    assert frames[0] == frames[1]
