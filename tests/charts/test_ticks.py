@@ -51,12 +51,12 @@ def test_places_with_names_are_ticks_as_far_as_there_is_room():
 
 
 def test_named_places_at_uneven_distances_have_ticks_wherever_a_label_fits():
-    values = 0.078125, 0.15625, 0.3125, 0.625, 1.25, 2.5
-    doubled = Axes("", "", "", (0, 2.6), (0, 1), x_names=at_places(values))
+    places = 0.078125, 0.15625, 0.3125, 0.625, 1.25, 2.5
+    doubled = Axes("", "", "", (0, 2.6), (0, 1), x_names=at_places(places))
     assert [label for _, label in ticks_along(doubled, 72)] == ["0.07812", "0.625", "1.25", "2.5"]
     logarithmic = replace(doubled, x_limits=(0.07, 2.6), x_log=True)
-    assert ticks_along(logarithmic, 72) == at_places(values)
-    assert ticks_along(logarithmic, 40) == at_places(values[::2])
+    assert ticks_along(logarithmic, 72) == at_places(places)
+    assert ticks_along(logarithmic, 40) == at_places(places[::2])
     assert ticks_along(replace(doubled, x_names=at_places((1.25,))), 3) == ()
 
 

@@ -291,9 +291,9 @@ def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tup
     every second named value, or at every third, and so on.
     """
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
-    most = min(_MOST_X_TICKS, columns // 4)
+    most_ticks = min(_MOST_X_TICKS, columns // 4)
     placed: list[tuple[int, Tick]] = []
-    for tick_limit in range(most, 0, -1):
+    for tick_limit in range(most_ticks, 0, -1):
         placed = _placed_ticks(x_ticks(axes, tick_limit), across, dots_across)
         if _are_apart(placed, columns):
             break
@@ -302,7 +302,7 @@ def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tup
     fitting: list[tuple[int, Tick]] = []
     named = _placed_ticks(axes.x_names, across, dots_across)
     for tick in named if _is_uneven([column for column, _ in named]) else ():
-        if len(fitting) < most and _are_apart([*fitting, tick], columns):
+        if len(fitting) < most_ticks and _are_apart([*fitting, tick], columns):
             fitting.append(tick)
     return tuple(tick for _, tick in max(placed, fitting, key=len))
 
@@ -315,7 +315,7 @@ def _placed_ticks(chosen: Sequence[Tick], across: Scale, dots_across: int) -> li
 
 def _is_uneven(columns: Sequence[int]) -> bool:
     """Return whether one distance between neighbours is more than twice another."""
-    gaps = [right - left for left, right in pairwise(columns)]
+    gaps = [next_column - column for column, next_column in pairwise(columns)]
     return bool(gaps) and max(gaps) > 2 * min(gaps)
 
 
