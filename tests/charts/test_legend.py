@@ -186,8 +186,8 @@ def test_named_by_learner_curves_that_coincide_keep_their_sign():
     bounds = [curve([9], name=f"bound of {names[n]}", style="dashed") for n in (0, 3, 4)]
     rows = legend([*curves, *bounds], 60, 2, most_lines=2, groups=[(3, 4, 5), (1, 2), (7, 8)])
     assert [" ".join(piece.text for piece in row) for row in rows] == [
-        "least squares A B ≈ C spindly D ≡ E ≡ F ╌╌╌ bound of A",
-        "╌╌╌ of D ≡ ╌╌╌ of E",
+        "least squares A B ≈ C spindly D ≡ E ≡ F",
+        "in order: d = 32, 64, 128 ╌╌╌ bound of A ╌╌╌ of D ≡ of E",
     ]
     rows = legend(curves, 34, 2, most_lines=2, groups=[(0, 3, 4, 5)])
     texts = [piece.text for row in rows for piece in row]
