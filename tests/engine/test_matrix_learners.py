@@ -136,7 +136,7 @@ def test_contradicting_labels_are_fitted_by_least_squares():
 
 
 @pytest.mark.slow
-def test_a_small_start_of_factors_learns_a_matrix_of_rank_one():
+def test_factors_with_a_small_start_learn_a_matrix_of_rank_one():
     described = experiment(
         {"kind": "outer", "factors": [4, 4]},
         {"kind": "feature", "index": 5},

@@ -83,7 +83,7 @@ def test_progress_is_reported_while_a_rule_trains():
     assert (shares[0], shares[-1] > 0.5, shares[-1] <= 1) == (0, True, True)
 
 
-def test_rules_that_do_not_fit_a_problem_give_a_reason():
+def test_a_rule_unsuitable_for_a_problem_is_refused_with_a_reason():
     with pytest.raises(BadInput, match="moves only after mistakes"):
         losses_on("Hadamard rows", rule_of("perceptron"))
 

@@ -169,7 +169,7 @@ def test_a_long_run_keeps_all_losses_and_thinned_weights(monkeypatch):
         assert np.array_equal(curve.weights, other.weights[records_with_weights])
 
 
-def test_weights_of_nets_that_are_not_linear_are_not_kept():
+def test_weights_of_nonlinear_nets_are_not_kept():
     net = gd(0.01, kind="dense", widths=[4], activation="relu")
     assert run(experiment(learners={"net": net}, d=4)).curves[0].weights is None
 

@@ -259,7 +259,7 @@ def test_a_share_of_replicas_has_a_binomial_error(random):
     assert "share of replicas" in seen.absences.lines["ri-signed"], "a bound on the mean bounds no share"
 
 
-def test_the_standard_error_of_a_share_is_that_of_many_draws():
+def test_the_standard_error_of_a_share_matches_many_draws():
     """Of 4000 sets of 25 draws of which each holds with probability 0.3."""
     share, draws = ReplicaShare(below=0.3), np.random.default_rng(1).random((4000, 25, 1))
     shares = [reductions.holds(share, values).mean() for values in draws]
@@ -589,7 +589,7 @@ def test_planned_places_of_a_run_are_not_copied(random):
     np.testing.assert_array_equal(curve_view.places.clock, X[:4])
 
 
-def test_the_strongest_bound_is_highest_with_ties_broken_elsewhere(random):
+def test_strongest_bound_returns_the_highest_bound_and_breaks_ties_at_other_places(random):
     flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
     lines = [line(flat), line(steep, kind="svd"), line(steep / 2, kind="weak")]
     seen = view_of_run(curve("GD", random), lines=lines)
@@ -670,7 +670,7 @@ def test_a_picture_along_rates_without_listed_rates_is_refused():
         reading.parse(document)
 
 
-def test_a_picture_along_a_list_of_one_rate_has_that_place():
+def test_a_picture_along_a_single_listed_rate_has_one_place():
     described = experiment("hadamard", learners={"GD": gd([0.1])}, d=8)
     seen = view(Picture(x="rate", measure=LOSS), of_one(described, run(described)))
     (curve,) = seen.curves
