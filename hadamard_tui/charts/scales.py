@@ -107,20 +107,23 @@ def ticks(
     """Return at most `most_ticks` ticks within the limits, as pairs of value and label, in increasing order.
 
     On a log axis, ticks are at powers of ten. If the axis is short and fewer than `least` powers of ten are
-    within the limits, ticks are at 1, 2 and 5 times the powers of ten. If fewer than `least` of these ticks
+    within the limits, ticks are at 1, 2 and 5 times the powers of ten. If fewer than `least` of these values
     are within the limits, the ticks are evenly spaced.
 
     Args:
         is_whole: whether ticks must be at whole numbers.
-        least: minimum number of ticks at powers of ten; at least 2. A long log axis may have fewer ticks.
+        least: minimum number of powers of ten, or of 1, 2 and 5 times these, within the limits; at least 2.
+            There are fewer ticks if `most_ticks` allows only every second one, or if the log axis is long.
     """
     if most_ticks < 1:
         return ()
     if log:
         decades, wanted = _decade_ticks(limits, most_ticks), min(max(least, 2), most_ticks)
         is_long = len(decades) > 1 and limits[1] / limits[0] > 10.0**_SHORT
-        values = decades if is_long or len(decades) >= wanted else _multiple_ticks(limits, most_ticks)
-        if is_long or len(values) >= wanted:
+        multiples = _multiples(limits)
+        if is_long or len(multiples) >= wanted:
+            stride = math.ceil(len(multiples) / most_ticks)
+            values = decades if is_long or len(decades) >= wanted else multiples[::stride]
             return tuple((value, _log_label(value)) for value in values)
     values = [value for value in _linear_ticks(limits, most_ticks, is_whole) if value > 0 or not log]
     return tuple(zip(values, _tick_labels(values), strict=True))
@@ -162,12 +165,11 @@ def _decade_ticks(limits: Limits, most_ticks: int) -> list[float]:
     return [10.0**n for n in (round_exponents if len(round_exponents) > 1 else exponents[::stride])]
 
 
-def _multiple_ticks(limits: Limits, most_ticks: int) -> list[float]:
+def _multiples(limits: Limits) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
     candidates = (factor * 10.0**n for n in range(first, first + _SHORT + 1) for factor in (1, 2, 5))
-    inside = [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-    return inside[:: max(1, math.ceil(len(inside) / most_ticks))]
+    return [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
 
 
 def _log_label(value: float) -> str:

@@ -130,9 +130,9 @@ def _chart_height(console: Console) -> int:
 
 
 def chart(view: View, console: Console) -> Text:
-    series, axes, *_ = plot(Look(view))
-    width = min(console.width, WIDEST_CHART)
-    text = printed(series, axes, width, _chart_height(console), colour=has_colours(console))
+    shown = plot(Look(view))
+    width, height = min(console.width, WIDEST_CHART), _chart_height(console)
+    text = printed(shown.series, shown.axes, width, height, has_colours(console), shown.file_note)
     return Text.from_ansi(text, no_wrap=True, overflow="crop")
 
 

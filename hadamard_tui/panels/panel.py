@@ -199,7 +199,7 @@ def plot(
     labels = title, context.trace.x_label, y_label
     x_log, y_log = bool(options.x_log) and low > 0, y_axis is not None
     axes = Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log)
-    return Plot(series, axes, refused, context.playhead, smoothed)
+    return Plot(series, axes, playhead=context.playhead, smoothed=smoothed, screen_note=refused)
 
 
 def headline(context: PanelContext, look: Look) -> str:

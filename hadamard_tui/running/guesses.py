@@ -48,6 +48,11 @@ class Guesses:
     def last_confirmed(self) -> str | None:
         return self._confirmed[-1] if self._confirmed else None
 
+    @property
+    def remaining(self) -> int:
+        """Number of learners without a confirmed guess."""
+        return len(self.learners) - len(self._confirmed)
+
     def move(self, records: int) -> None:
         """Move the current guess by a number of evaluation points.
 

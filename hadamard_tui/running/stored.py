@@ -66,7 +66,8 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
+        series = [stored.drawn(faint) for stored in self.series]
+        return Plot(series, self.axes, screen_note=f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
         """Return the learners' curves as faint series to draw behind a run, with one legend entry for all."""

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.core.texts import cut
-from engine.spec.experiment import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import key
 from hadamard_tui.panels import TABLE
@@ -147,8 +146,6 @@ class Guide:
             keys = f"{key('run')} runs it."
             if stop.guess:
                 keys = f"{key('predict')} marks your guess, {keys}"
-            elif not (drawn(experiment) or self._laboratory.editable.raw["axes"]):
-                keys = f"{key('predict')} marks when a loss stays below a tenth, {keys}"
             return StopText("predict", "", f"{stop.predict} {keys}")  # the title would answer the question
         breaks = f"Key {key('break_stop')} breaks this result by one change." if stop.breaks else ""
         return StopText(

@@ -263,6 +263,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     async def _sweep_field(self, place: str, is_whole: bool, symbol: str) -> None:
         from hadamard_tui.editing.editable_experiment import swept
 
+        if self._editable.raw["axes"]:
+            opens = f"{key('setup')} opens the set-up, where you change its values or remove it."
+            self.notify(f"The set-up already has a sweep axis: {opens}")
+            return
         try:
             editable = swept(self._editable, place, is_whole, symbol)
         except BadInput as error:
@@ -429,6 +433,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         keys.in_a_run = session is not None and session.state not in ENDED
         leaves_path = self.leave_path is not None and not self._leaves_part_of_screen
         labels = {"leave": LEAVE_PATH} if leaves_path else {}
+        if self._why_no_guess:
+            labels["predict"] = ""
+        if self._editable.raw["axes"]:
+            labels["vary"] = ""
         if not keys.in_a_run:
             labels["pause"] = REPLAY if session is not None and session.over else ""
         keys.labels = labels

@@ -52,11 +52,10 @@ class Predicting(ViewControl):
             return
         if self.refused():
             return
-        experiment = self._editable.experiment
-        if self._editable.raw["axes"]:
-            why = "This set-up has a sweep, so a learner has several curves and a guess would fit only one."
+        if why := self._why_no_guess:
             self.notify(f"{why} {key('run')} runs it.")
             return
+        experiment = self._editable.experiment
         rows = experiment.n
         names = [learner.name for learner in experiment.learners if learner.role == "learner"]
         names = [name for name in names if name in self.asked_about] or names
@@ -76,6 +75,15 @@ class Predicting(ViewControl):
         self._picture_before = stage.picture
         stage.choose_picture(0)  # the losses, which the guesses are about
         self._show_guess()
+
+    @property
+    def _why_no_guess(self) -> str:
+        """Reason why the user cannot guess when losses fall below LEVEL; "" if there is no such reason."""
+        if self._editable.raw["axes"]:
+            return "This set-up has a sweep, so a learner has several curves and a guess would fit only one."
+        if self.asks_first and not self.asked_about:
+            return f"The question of this stop is not when a loss falls below {LEVEL:g}."
+        return ""
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
         """Return the stored charts as the base class does, or None if they would answer a question.
@@ -169,17 +177,17 @@ class Predicting(ViewControl):
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
         assert self.guesses is not None, "a guess is being made"
         before = self.guesses.last_confirmed
-        leaves = "cancels"
+        leaves = " cancels"
         if before is not None:
-            leaves = f"goes back to {mark(self._editable.running_letters[before])}"
+            leaves = f": back to {mark(self._editable.running_letters[before])}"
         far = f"{shown_keys('far_back').split()[-1]} {shown_keys('far_forward').split()[-1]}"
+        others = f", {key('next_learner')} skips, {key('run')} runs"
         keys = (
-            f"{key('back')} {key('forward')} move the mark ({far}: far), {key('remedy')} confirms it",
-            f"{key('next_learner')} skips",
-            f"{key('run')} runs",
-            f"{key('leave')} {leaves}",
+            f"{key('back')} {key('forward')} move the mark ({far}: far)",
+            f"{key('remedy')} confirms it{others if guesses.remaining > 1 else ' and runs'}",
+            f"{key('leave')}{leaves}",
         )
-        return f"{letter} ({learner_name}) {when}? {', '.join(keys)}."
+        return f"{letter} ({learner_name}) {when}?\n{', '.join(keys)}."
 
     @on(ChartView.Pointed)
     def _guess_pointed(self, event: ChartView.Pointed) -> None:
@@ -250,7 +258,12 @@ class Predicting(ViewControl):
             self._show_guess()
 
     def _begin_run(self, paused: bool = False, at_once: bool = False) -> None:
+        """Run the set-up with the confirmed guesses. A restart of the same set-up keeps its guesses."""
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin_run(paused, at_once)
-        if guesses is not None and self.session is not None and self.session is not before:
+        if self.session is None or self.session is before:
+            return
+        if guesses is not None:
             self.session.guesses = guesses.confirmed
+        elif before is not None and before.document == self.session.document:
+            self.session.guesses = before.guesses

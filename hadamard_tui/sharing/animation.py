@@ -16,7 +16,7 @@ from hadamard_tui.charts.drawing.raster import runs, write_text
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, legible, triplet
 from hadamard_tui.sharing.rendering import png
-from hadamard_tui.sharing.svg import chart
+from hadamard_tui.sharing.svg import chart, widest_left_margin
 from hadamard_tui.sharing.svg_page import GROUND, INK, Tiles
 
 if TYPE_CHECKING:
@@ -64,8 +64,11 @@ def gif(
     """
     from PIL import Image
 
-    captions = [*[""] * (len(charts) - 1), caption]
-    pages = [chart(*content, words, growing=True) for content, words in zip(charts, captions, strict=True)]
+    captions, least_left = [*[""] * (len(charts) - 1), caption], widest_left_margin(charts)
+    pages = [
+        chart(*content, caption=words, growing=True, least_left=least_left)
+        for content, words in zip(charts, captions, strict=True)
+    ]
     sheet, pictures = pages[0] if len(pages) == 1 else Tiles(pages, "", 1), []
     for number in range(FRAMES):
         for page in pages:
@@ -145,19 +148,19 @@ def asciicast(
         "version": 2,
         "width": COLUMNS,
         "height": ROWS * len(charts) + len(words),
-        "title": charts[0][1].title,
+        "title": charts[0].axes.title,
         "env": {"TERM": "xterm-256color"},
         "theme": {"fg": INK, "bg": GROUND, "palette": ":".join([INK, *[GROUND] * 7])},
     }
     lines = [json.dumps(header, ensure_ascii=False)]
-    frames = list(zip(*(growing(series, axes, FRAMES) for series, axes in charts), strict=True))
+    frames = list(zip(*(growing(shown.series, shown.axes, FRAMES) for shown in charts), strict=True))
     for number, frame in enumerate(frames, start=1):
         below = words if number == len(frames) else [""] * len(words)
         with palette.on_paper():
             rows = [
                 row
-                for series, (_, axes) in zip(frame, charts, strict=True)
-                for row in _terminal_rows(series, compose(series, axes, COLUMNS, ROWS))
+                for series, shown in zip(frame, charts, strict=True)
+                for row in _terminal_rows(series, compose(series, shown.axes, COLUMNS, ROWS, shown.note))
             ]
             rows += below
         text = HOME + "\r\n".join(_on_ground(row) for row in rows) + PLAIN

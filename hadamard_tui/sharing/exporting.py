@@ -36,7 +36,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.running.viewed import headline_of_look
 from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.rendering import boxes, pdf, png
-from hadamard_tui.sharing.svg import chart, charts, heat_map_page
+from hadamard_tui.sharing.svg import Chart, chart, charts, heat_map_page
 from hadamard_tui.sharing.svg_page import Tiles
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.sharing.svg import Chart
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
@@ -95,6 +94,9 @@ class Shown:
     pictures: Pictures | None = None
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
+    note: str = ""
+    """Remarks on the data, which the chart shows."""
+
     multiples: Sequence[Plot] = ()
     """Charts of single learners, if the screen shows a separate chart for each."""
 
@@ -147,7 +149,7 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
     try:
         return with_look(shown, Look(view(drawn(results.sweep.experiment)[number], results)), learner_name)
     except BadInput:
-        return replace(shown, series=(), axes=None, pictures=replace(shown.pictures, heat=None))
+        return replace(shown, series=(), axes=None, note="", pictures=replace(shown.pictures, heat=None))
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
@@ -165,14 +167,21 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
             heats = look.view.heats
             chosen = next((heat for heat in heats if heat.learner == learner_name), heats[0])
             heat = heat_map(look, chosen)
-            return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
+            return replace(shown, axes=None, note="", pictures=replace(shown.pictures, heat=heat))
         drawing, *lower = [difference(look)] if is_difference(look) else stacked(look)
         is_split = look.resolved.multiples and has_multiples(look) and not is_difference(look)
         apart = multiples(look, len(look.view.curves), learner_name or "")[0] if is_split else ()
     beneath = next(iter(lower), None)
     if shown.pictures is not None:
         shown = replace(shown, pictures=replace(shown.pictures, heat=None))
-    return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart, beneath=beneath)
+    return replace(
+        shown,
+        series=drawing.series,
+        axes=drawing.axes,
+        note=drawing.file_note,
+        multiples=apart,
+        beneath=beneath,
+    )
 
 
 Progress = Callable[[float], None]
@@ -346,7 +355,8 @@ def page_of(shown: Shown) -> SvgSheet:
     if (heat := _heat_map(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
-        return Tiles([chart(multiple.series, multiple.axes) for multiple in shown.multiples], shown.caption)
+        pages = [chart(multiple.series, multiple.axes, multiple.file_note) for multiple in shown.multiples]
+        return Tiles(pages, shown.caption)
     return charts(charts_of(shown), shown.caption)
 
 
@@ -357,8 +367,10 @@ def _charts_and_caption(shown: Shown) -> tuple[Sequence[Chart], str]:
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
-    return [(shown.series, _shown_axes(shown)), *lower]
+    first = Chart(shown.series, _shown_axes(shown), shown.note)
+    if (lower := shown.beneath) is None:
+        return [first]
+    return [first, Chart(lower.series, lower.axes, lower.file_note)]
 
 
 def _heat_map(shown: Shown) -> HeatMap | None:

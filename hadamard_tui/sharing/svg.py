@@ -11,7 +11,7 @@ import numpy as np
 
 from hadamard_tui.charts.drawing.coincidence import drawn_once
 from hadamard_tui.charts.drawing.heat_sheet import bar_ticks
-from hadamard_tui.charts.drawing.legend import legend_entries
+from hadamard_tui.charts.drawing.legend import BETWEEN, legend_entries
 from hadamard_tui.charts.drawing.marks import zeros_of
 from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
 from hadamard_tui.charts.drawing.spans import drawable, drawable_band, lay
@@ -34,6 +34,7 @@ from hadamard_tui.sharing.svg_page import (
     SvgSheet,
     Tiles,
     dashes,
+    left_margin,
     length,
     path_of,
     put,
@@ -84,25 +85,44 @@ class Turn(NamedTuple):
 
 
 def chart(
-    series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
+    series: Sequence[Series],
+    axes: Axes,
+    note: str = "",
+    caption: str = "",
+    within: float = 0.0,
+    growing: bool = False,
+    least_left: float = 0.0,
 ) -> SvgPage:
-    """Return an SVG page with a chart, a legend and a caption. For the other arguments, see `draw`."""
-    page, picture = draw(series, axes, within, growing)
-    page.legend(list(entries(series, picture, axes)))
+    """Return an SVG page with a chart, a legend and a caption. For the other arguments, see `draw`.
+
+    Args:
+        note: remarks on the data, which are shown at the end of the legend.
+    """
+    page, picture = draw(series, axes, within, growing, least_left)
+    page.legend(list(entries(series, picture, axes)), remarks(note, picture))
     page.caption(caption)
     return page
 
 
-Chart = tuple[Sequence["Series"], Axes]
+class Chart(NamedTuple):
+    """Series, axes, and remarks on the data, of a chart in a file."""
+
+    series: Sequence[Series]
+    axes: Axes
+    note: str = ""
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
     """Return an SVG page with one or more charts, one above the other. For `within`, see `draw`."""
-    *upper, (series, axes) = contents
-    last = chart(series, axes, caption if not upper else "", within)
-    return (
-        Tiles([*(chart(*content, within=within) for content in upper), last], caption, 1) if upper else last
-    )
+    if len(contents) == 1:
+        return chart(*contents[0], caption=caption, within=within)
+    least_left = widest_left_margin(contents)
+    return Tiles([chart(*content, within=within, least_left=least_left) for content in contents], caption, 1)
+
+
+def widest_left_margin(contents: Sequence[Chart]) -> float:
+    """Return the left margin that charts one above the other share, so that equal x are at equal places."""
+    return max(left_margin(content.axes) for content in contents)
 
 
 class Drawing(NamedTuple):
@@ -112,15 +132,22 @@ class Drawing(NamedTuple):
     picture: Raster
 
 
-def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
+def draw(
+    series: Sequence[Series],
+    axes: Axes,
+    within: float = 0.0,
+    growing: bool = False,
+    least_left: float = 0.0,
+) -> Drawing:
     """Draw a chart, with ticks, letters and names where they would be on a screen.
 
     Args:
         within: largest distance in pixels between a curve and its simplified path.
         growing: whether an animation will make the curves grow. Theory lines are then complete from the
             start.
+        least_left: minimum distance of the plot area from the left edge of the page, in pixels.
     """
-    page = SvgPage(axes)
+    page = SvgPage(axes, least_left=least_left)
     picture = paint_series(series, axes, page.columns, page.rows)
     lines, _, _ = lay(series, axes, page.columns * DOTS_ACROSS, page.rows * DOTS_DOWN)
     turns = {
@@ -303,8 +330,11 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
                 number > 0,
                 part.at,
             )
-    if picture.remark:
-        yield SvgEntry(picture.remark)
+
+
+def remarks(note: str, picture: Raster) -> str:
+    """Return the remarks on the data of a chart: those of its note, and those on points not drawn."""
+    return BETWEEN.join(filter(None, (note, picture.remark)))
 
 
 def _draw_curve_sample(curve: Series, into: Element, x: float, y: float) -> None:

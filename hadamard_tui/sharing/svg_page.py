@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from engine.core.texts import printable
 from hadamard_tui.charts.drawing.frame import labels, ticks_along, ticks_up
+from hadamard_tui.charts.drawing.legend import BETWEEN
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.charts.scales import Scale
 
@@ -31,6 +32,9 @@ NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
 NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
 """Size in pixels of a cell on a virtual screen, which determines the places of ticks, letters and names."""
+
+ROWS = int(AREA_HEIGHT / CELL_HEIGHT)
+"""Height in cells of a virtual screen that is as large as the plot area."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
@@ -94,7 +98,7 @@ def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]
 
 
 class SvgEntry(NamedTuple):
-    """Legend entry of one series, or a remark.
+    """Legend entry of a series, or of a line or point of a heat map.
 
     Args:
         text: the name, which follows the line sample.
@@ -200,15 +204,19 @@ class SvgPage(SvgSheet):
         columns, rows: size in cells of a screen that is as large as the plot area.
     """
 
-    def __init__(self, axes: Axes, beside: float = GAP) -> None:
-        """Draw the axes of a chart on a new page. `beside` is the free space at their right in pixels."""
+    def __init__(self, axes: Axes, beside: float = GAP, least_left: float = 0.0) -> None:
+        """Draw the axes of a chart on a new page.
+
+        Args:
+            beside: free space to the right of the plot area, in pixels.
+            least_left: minimum distance of the plot area from the left edge of the page, in pixels.
+        """
         title, x_label, y_label = labels(axes)
         super().__init__(title)
-        self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
+        self.rows = ROWS
         up = ticks_up(axes, self.rows)
         beside_axis = lines(y_label, WORDS, AREA_HEIGHT)
-        widest = max((length(label, SMALL) for _, label in up), default=0)
-        self.left = EDGE + len(beside_axis) * LEADING * WORDS + widest + GAP
+        self.left = max(left_margin(axes), least_left)
         self.right = WIDTH - EDGE - beside
         self.columns = int((self.right - self.left) / CELL_WIDTH)
         self.top, heading = EDGE, put(self.root, "g", **{"class": "title"})
@@ -250,7 +258,8 @@ class SvgPage(SvgSheet):
     def define(self, tag: str, **attributes: object) -> Element:
         return put(put(self.root, "defs"), tag, **attributes)
 
-    def legend(self, entries: Sequence[SvgEntry]) -> None:
+    def legend(self, entries: Sequence[SvgEntry], remarks: str = "") -> None:
+        """Append the legend. Remarks are at the right end of its last row, or below it if they are long."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):
             needed, after = entry.width, number + 1
@@ -261,7 +270,15 @@ class SvgPage(SvgSheet):
                 x, foot = EDGE, foot + LEADING * WORDS
             entry.draw(self.root, x, foot)
             x += entry.width + (2 if after < len(entries) and entries[number + 1].is_next else 3) * GAP
-        if entries:
+        if remarks and (not entries or x + length(remarks, SMALL) > WIDTH - EDGE):
+            rows = _rows_of_remarks(remarks, WIDTH - 2 * EDGE)
+            foot += LEADING * WORDS
+        else:
+            rows = [remarks] if remarks else []
+        for number, row in enumerate(rows):
+            foot += LEADING * SMALL * (number > 0)
+            write(self.root, WIDTH - EDGE, foot, row, SMALL, anchor="end", fill=MUTED)
+        if entries or rows:
             self._end = foot + 0.4 * WORDS
 
     def caption(self, words: str, into: Element | None = None) -> None:
@@ -299,6 +316,13 @@ class SvgPage(SvgSheet):
         for (_, label), x in zip(along, self.across(axes, values_of(along)), strict=True):
             put(columns, "path", d=f"M{x:.2f},{self.top:.2f}V{self.bottom + 4:.2f}", stroke=GRID)
             write(columns, x, self._end, label, SMALL, anchor="middle")
+
+
+def left_margin(axes: Axes) -> float:
+    """Return the room in pixels that the labels of the y-axis need to the left of the plot area."""
+    _, _, y_label = labels(axes)
+    widest = max((length(label, SMALL) for _, label in ticks_up(axes, ROWS)), default=0)
+    return EDGE + len(lines(y_label, WORDS, AREA_HEIGHT)) * LEADING * WORDS + widest + GAP
 
 
 def name_apart(root: Element, name: str) -> None:
@@ -350,6 +374,17 @@ def lines(text: str, size: float, room: float) -> list[str]:
         longer = f"{wrapped[-1]} {word}".strip()
         wrapped = [*wrapped[:-1], longer] if length(longer, size) <= room else [*wrapped, word]
     return [fitted(line, size, room) for line in wrapped if line] or [""]
+
+
+def _rows_of_remarks(remarks: str, room: float) -> list[str]:
+    """Divide remarks into rows of at most `room` pixels. Only a remark that is longer is divided."""
+    rows: list[str] = []
+    for remark in remarks.split(BETWEEN):
+        if rows and length(longer := f"{rows[-1]}{BETWEEN}{remark}", SMALL) <= room:
+            rows[-1] = longer
+        else:
+            rows += lines(remark, SMALL, room)
+    return rows
 
 
 def fitted(text: str, size: float, room: float) -> str:

@@ -30,8 +30,18 @@ from hadamard_tui.charts.scales import Scale
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
-from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page
-from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, SvgPage, name_apart, put
+from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page, remarks
+from hadamard_tui.sharing.svg_page import (
+    GRID,
+    GROUND,
+    INK,
+    MUTED,
+    SAMPLE,
+    SvgPage,
+    left_margin,
+    name_apart,
+    put,
+)
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.charts.series import Axes, Series
     from hadamard_tui.sharing.svg_page import SvgEntry
 
@@ -145,9 +156,13 @@ def _html_of_results(results: Results, outcomes: Sequence[Outcome], prefix: str)
         if seen.picture.name in beneath:
             continue  # drawn below another picture; both share one slider
         stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
+        least_left = 0.0
+        if len(stack) > 1:
+            least_left = max(left_margin(plot(Look(views[place])).axes) for place in stack)
         yield '<div class="stack">'
         for place in stack:
-            yield from _picture_figures(views[place], place, results, outcomes, f"{prefix}{place}")
+            figure_name = f"{prefix}{place}"
+            yield from _picture_figures(views[place], place, results, outcomes, figure_name, least_left)
         yield "</div>"
 
 
@@ -215,11 +230,19 @@ def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
 
 
 def _picture_figures(
-    view: View, number: int, results: Results, outcomes: Sequence[Outcome], figure_name: str
+    view: View,
+    number: int,
+    results: Results,
+    outcomes: Sequence[Outcome],
+    figure_name: str,
+    least_left: float,
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
 
     The first picture has no headline here, because its headline is at the top of the page.
+
+    Args:
+        least_left: minimum distance of a chart's plot area from the left edge of the page, in pixels.
     """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
@@ -231,20 +254,21 @@ def _picture_figures(
                 yield _heat_figure(heat, f"{figure_name}-{place}", caption if place == 0 else "")
             return
         drawing = plot(Look(view))
-    yield _chart_figure(drawing.series, drawing.axes, view, figure_name, caption)
+    yield _chart_figure(drawing, view, figure_name, caption, least_left)
 
 
-def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name: str, caption: str) -> str:
-    page, picture = draw(series, axes, WITHIN, growing=True)
+def _chart_figure(drawing: Plot, view: View, figure_name: str, caption: str, least_left: float) -> str:
+    series, axes = drawing.series, drawing.axes
+    page, picture = draw(series, axes, WITHIN, growing=True, least_left=least_left)
     line = f"M0,{page.top:.2f}V{page.bottom:.2f}"
     put(page.over, "path", d=line, stroke=MUTED, stroke_width=1.5, **{"class": "playhead"})
     rows, curves = [], []
     for entry in entries(series, picture, axes):
-        if entry.at is None:
-            rows.append(f'<tr><td colspan="4" class="muted">{escape(entry.text)}</td></tr>')
-            continue
+        assert entry.at is not None, "each entry of a chart names a series"
         rows.append(_legend_row(entry, figure_name, '<td class="value"></td>'))
         curves.append(_curve_values(series[entry.at], axes, page))
+    if words := remarks(drawing.file_note, picture):
+        rows.append(f'<tr><td colspan="4" class="muted">{escape(words)}</td></tr>')
     names = dict(axes.x_names)
     low, high = axes.x_limits
     data = {

@@ -228,7 +228,8 @@ class MultiplesView(Grid):
             chart.display = number < len(plots)
         for chart, plot in zip(charts, plots if stacked else _labelled_once(plots), strict=False):
             last = chart is charts[len(plots) - 1]
-            draw(chart, plot._replace(note=" · ".join(filter(None, (plot.note, note if last else "")))))
+            screen_note = " · ".join(filter(None, (plot.screen_note, note if last else "")))
+            draw(chart, plot._replace(screen_note=screen_note))
 
 
 def _labelled_once(plots: Sequence[Plot]) -> Iterator[Plot]:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class Caption(Static):
-    """Text on one or two lines. If it does not fit, it ends in an ellipsis."""
+    """Text on one or two lines. If it does not fit, it ends in an ellipsis.
+
+    A text with a line break keeps its two lines at every width.
+    """
 
     DEFAULT_CSS = """
     Caption { height: 1; padding: 0 1; text-style: bold; text-wrap: wrap; text-overflow: ellipsis; }
@@ -46,9 +49,13 @@ class Caption(Static):
 
     def _fit_lines(self) -> None:
         width = self.content_size.width
-        lines = 2 if 0 < width < cell_len(self._words) else 1
-        first_line, *more_lines = wrap(self._words, width) if lines == 2 else [self._words]
-        text = f"{first_line} {elided(' '.join(more_lines), width)}".rstrip()
+        first_line, separator, rest = self._words.partition("\n")
+        if separator and width > 0:
+            text, lines = f"{elided(first_line, width)}\n{elided(rest, width)}", 2
+        else:
+            lines = 2 if 0 < width < cell_len(self._words) else 1
+            first_line, *more_lines = wrap(self._words, width) if lines == 2 else [self._words]
+            text = f"{first_line} {elided(' '.join(more_lines), width)}".rstrip()
         self.update(text, layout=False)
         if self.size.height != lines:
             self.styles.height = lines

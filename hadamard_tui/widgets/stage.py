@@ -85,7 +85,7 @@ WITH_TABLE = "-table"
 def _draw_plot(chart: ChartView, shown: Plot) -> None:
     """Show a plot in a chart. If curves are smoothed, a note names the key that ends the smoothing."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
-    note = " · ".join(filter(None, (shown.note, smoothed)))
+    note = " · ".join(filter(None, (shown.note, shown.screen_note, smoothed)))
     chart.show(shown.series, shown.axes, note, shown.playhead, shown.sentences)
 
 

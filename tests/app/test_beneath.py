@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,7 +22,8 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.plots.look import ChartOptions, Look
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless.pictures import pictures
-from hadamard_tui.sharing.exporting import content, first_picture
+from hadamard_tui.sharing.exporting import charts_of, content, first_picture
+from hadamard_tui.sharing.svg_page import left_margin
 from hadamard_tui.sharing.web_page import web_page
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
@@ -140,3 +142,14 @@ async def test_the_app_shows_two_charts_that_share_the_playhead() -> None:
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
         grid.charts[1].post_message(ChartView.Pointed(grid.charts[1], 4.0))
         await until(pilot, lambda: [chart._playhead for chart in grid.charts] == [4.0, 4.0])
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html"])
+def test_both_charts_have_the_same_x_at_the_same_place(suffix: str, finished: Results) -> None:
+    shown = first_picture(DOCUMENT, finished, judge(finished))
+    upper, lower = (left_margin(shown_chart.axes) for shown_chart in charts_of(shown))
+    assert upper != lower, "the labels of the two y-axes differ in width"
+    text = content(Path(f"chart.{suffix}"), shown, "").decode()
+    frames = re.findall(r'd="M([\d.]+),[\d.]+V[\d.]+H([\d.]+)"', text)
+    assert len(frames) == 2
+    assert frames[0] == frames[1]

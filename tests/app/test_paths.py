@@ -127,14 +127,16 @@ CHANGE = Break(
 
 @pytest.mark.slow
 async def test_a_stop_leads_from_guess_to_run_reason_and_break() -> None:
-    stop = Stop("hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "When is A below a tenth?", CHANGE)
+    stop = Stop(
+        "hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "When is A below a tenth?", CHANGE, ("GD",)
+    )
     tour = Tour((stop, Stop("zero-one-128")))
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: app.laboratory.query(Banner))
         await until(pilot, lambda: "1 of 2 · predict" in banner(app) and stop.predict in banner(app))
         assert app.laboratory.session is None, "nothing runs before the guess"
-        await pilot.press("f", "g", "end", "left", "enter", "r")
+        await pilot.press("f", "g", "end", "left", "enter")
         await until(pilot, lambda: "1 of 2 · why" in banner(app) and "Rows are orthogonal." in banner(app))
         await until(pilot, lambda: "score 1/1" in banner(app))
         await pilot.press("B")
@@ -182,10 +184,10 @@ async def test_escape_leaves_a_path_and_reopening_it_continues_at_the_same_stop(
         await until(pilot, lambda: "esc Leave path" in screen_text(app))
         for label in ("> Next", "< Back", "g Predict", "r Run", "B Break it", "? Help", "q Quit"):
             assert label in screen_text(app)
-        await pilot.press("greater_than_sign")
-        await until(pilot, lambda: "2 of 8" in banner(app))
         await pilot.press("g", "escape", "F", "escape")
         assert app.laboratory.query(Banner), "escape leaves a guess or the full chart first"
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: "2 of 8" in banner(app))
         await pilot.press("escape")
         await until(pilot, lambda: not app.laboratory.query(Banner))
         assert "You left the path at stop 2 of 8." in notes(app)[-1]

@@ -15,10 +15,11 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.running.guesses import Guesses, is_right, outcome
 from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 
-from .conftest import WIDE, opened, until
+from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 
 pytestmark = pytest.mark.set_up("empty")
@@ -94,9 +95,22 @@ async def test_guesses_are_requested_marked_on_the_chart_and_judged(app: Hadamar
         assert "Guess → result (4/5 within a factor of two): A 15 → 15 ✓" in screen_text(app)
         marked = [series for series in chart.shown[0] if series.mark == GUESS and len(series.x)]
         assert [float(series.x[0]) for series in marked] == [15, 0, 8, 8, 8]
+
+
+async def test_a_restart_keeps_the_guesses_and_a_changed_set_up_drops_them(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("f", "g", "enter", "enter", "r")
+        guesses = {"GD": 8, "least squares": 8}
+        first = session_of(app)
+        assert first.guesses == guesses
         await pilot.press("r")
-        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
-        assert not session_of(app).guesses, "the next run has guesses of its own"
+        assert session_of(app) is not first
+        await until(pilot, lambda: session_of(app).state == "finished")
+        assert session_of(app).guesses == guesses
+        await until(pilot, lambda: "Guess → result" in screen_text(app))
+        await pilot.press("A")
+        assert session_of(app).document != first.document
+        assert not session_of(app).guesses, "guesses are about the former seeds"
 
 
 async def test_escape_goes_back_by_one_guess_then_leaves_and_nothing_is_run(app: HadamardApp):
@@ -105,7 +119,7 @@ async def test_escape_goes_back_by_one_guess_then_leaves_and_nothing_is_run(app:
         assert "esc cancels." in screen_text(app)
         await pilot.press("right", "enter", "enter")
         assert "C (EGU)" in screen_text(app)
-        assert "esc goes back to B." in screen_text(app)
+        assert "esc: back to B." in screen_text(app)
         await pilot.press("escape")
         assert "B (least squares)" in screen_text(app)
         assert app.laboratory.guesses is not None
@@ -164,11 +178,16 @@ async def test_page_keys_move_the_mark_far_and_a_run_keeps_confirmed_guesses():
 
 
 async def test_guesses_end_when_another_stop_is_shown_or_the_set_up_changes():
-    tour = Tour([Stop("hadamard-128", predict="When?"), Stop("zero-one-128", predict="And now?")])
+    tour = Tour(
+        [
+            Stop("hadamard-128", predict="When?", guess=("GD",)),
+            Stop("zero-one-128", predict="And now?", guess=("GD",)),
+        ]
+    )
     app = HadamardApp(tour.editable, tour=tour)
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: "When?" in screen_text(app))
-        await pilot.press("g", "enter", "greater_than_sign")
+        await pilot.press("g", "greater_than_sign")
         await until(pilot, lambda: "And now?" in screen_text(app))
         assert app.laboratory.guesses is None
         await pilot.press("g")
@@ -203,6 +222,41 @@ async def test_a_click_moves_the_mark(app: HadamardApp):
 async def test_a_sweep_asks_for_no_guess_and_says_why(editable: EditableExperiment):
     app = HadamardApp(swept(editable, "problem.matrix.d", True, "d"))
     async with opened(app, WIDE) as pilot:
+        await until(pilot, lambda: "r Run" in screen_text(app))
+        assert "g Predict" not in screen_text(app)
         await pilot.press("g")
         assert app.laboratory.guesses is None
         assert any("has a sweep" in note.message for note in app._notifications)
+
+
+async def test_a_stop_that_asks_about_something_else_takes_no_guess_and_keeps_its_chart():
+    tour = Tour([Stop("hadamard-128-weights", predict="How large is the largest weight?")])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with opened(app, WIDE) as pilot:
+        await until(pilot, lambda: "largest weight? r runs it." in " ".join(screen_text(app).split()))
+        assert "g Predict" not in screen_text(app)
+        await pilot.press("g")
+        assert app.laboratory.guesses is None
+        assert app.laboratory.query_one(Stage).picture == 1
+        assert any("is not when a loss falls below 0.1" in note.message for note in app._notifications)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_prompt_keeps_its_two_lines_and_the_last_guess_says_that_it_runs(size: tuple[int, int]):
+    stop = Stop("hadamard-128", predict="When?", guess=("GD", "EGU"))
+    tour = Tour([stop])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with opened(app, size) as pilot:
+        await until(pilot, lambda: "When?" in screen_text(app))
+        caption = app.laboratory.query_one(Caption)
+        await pilot.press("g")
+        first = str(caption.render())
+        assert first.splitlines() == [
+            "A (GD) stays below 0.1 after k = 64?",
+            "← → move the mark ({ }: far), enter confirms it, ] skips, r runs, esc cancels.",
+        ]
+        await until(pilot, lambda: caption.size.height == 2)
+        await pilot.press("enter")
+        assert "enter confirms it and runs, esc: back to A." in str(caption.render())
+        await pilot.pause()
+        assert caption.size.height == 2

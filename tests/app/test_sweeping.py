@@ -158,3 +158,16 @@ async def test_the_key_sweeps_the_number_under_the_cursor():
         await until(pilot, lambda: app.laboratory.editable.raw["axes"])
         assert app.laboratory.editable.raw["axes"][0]["set"] == "run.seed"
         assert entry.value == "0", "the key types nothing"
+
+
+@pytest.mark.set_up("empty")
+async def test_a_sweep_takes_its_key_out_of_the_footer_and_says_where_to_change_it():
+    app = HadamardApp(small())
+    async with opened(app, WIDE) as pilot:
+        await until(pilot, lambda: "~ Sweep" in screen_text(app))
+        await app.laboratory.present(swept(small(), "problem.matrix.d", True, "d"), run=False)
+        await until(pilot, lambda: "~ Sweep" not in screen_text(app))
+        await pilot.press("tilde")
+        assert any(
+            "already has a sweep axis: s opens the set-up" in note.message for note in app._notifications
+        )

@@ -178,6 +178,23 @@ def test_a_legend_names_each_learner_of_a_sweep_once():
     assert all(curves[piece.index].mark == piece.text for piece in letters)
 
 
+def test_named_by_learner_curves_that_coincide_keep_their_sign():
+    names = [f"{learner}, d = {d}" for learner in ("least squares", "spindly") for d in (32, 64, 128)]
+    curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
+    curves[4:] = [curve([3], name=names[n], mark=chr(65 + n)) for n in (4, 5)]
+    curves[2] = curve([0.999], name=names[2], mark="C")
+    bounds = [curve([9], name=f"bound of {names[n]}", style="dashed") for n in (0, 3, 4)]
+    rows = legend([*curves, *bounds], 60, 2, most_lines=2, groups=[(3, 4, 5), (1, 2), (7, 8)])
+    assert [" ".join(piece.text for piece in row) for row in rows] == [
+        "least squares A B ≈ C spindly D ≡ E ≡ F ╌╌╌ bound of A",
+        "╌╌╌ of D ≡ ╌╌╌ of E",
+    ]
+    rows = legend(curves, 34, 2, most_lines=2, groups=[(0, 3, 4, 5)])
+    texts = [piece.text for row in rows for piece in row]
+    assert "spindly" in texts
+    assert texts[-3:] == ["D", "E", "F"], "the lead belongs to another learner"
+
+
 def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
     names = ("GD, standardised", "GD, LayerNorm of the input", "Adam, cosine", "Adam, rates by layer",
              "GD, clipped by value", "GD, L1 decay")  # fmt: skip

@@ -28,7 +28,9 @@ def test_a_chart_has_its_rows_three_y_ticks_and_a_legend_of_two_rows(preset: str
     for picture in filter(None, (pictures.first, pictures.law)):
         plot = picture.plot("r computes it", faint=True)
         for width, height, rows in sizes:
-            sheet = compose(plot.series, plot.axes, width, height, plot.note, None, 1, MOST_LEGEND_LINES)
+            sheet = compose(
+                plot.series, plot.axes, width, height, plot.screen_note, None, 1, MOST_LEGEND_LINES
+            )
             assert sheet.surround.rows >= rows, (width, height)
             assert sum("┤" in line for line in sheet.surround.lines) >= 3, (width, height)
             assert sheet.legend_lines <= MOST_LEGEND_LINES

@@ -4,7 +4,7 @@ import pytest
 from looping import looped
 from msgspec.structs import replace
 
-from hadamard_tui.charts.drawing.frame import ticks_up
+from hadamard_tui.charts.drawing.frame import ticks_along, ticks_up
 from hadamard_tui.charts.scales import at_places, ticks, x_ticks
 from hadamard_tui.charts.series import Axes
 
@@ -50,6 +50,16 @@ def test_named_places_are_ticks_as_far_as_room_allows():
     assert x_ticks(replace(axes, x_names=()), 2) == ticks((-0.5, 4.5), False, 2)
 
 
+def test_named_places_at_uneven_distances_have_ticks_wherever_a_label_fits():
+    places = 0.078125, 0.15625, 0.3125, 0.625, 1.25, 2.5
+    doubled = Axes("", "", "", (0, 2.6), (0, 1), x_names=at_places(places))
+    assert [label for _, label in ticks_along(doubled, 72)] == ["0.07812", "0.625", "1.25", "2.5"]
+    logarithmic = replace(doubled, x_limits=(0.07, 2.6), x_log=True)
+    assert ticks_along(logarithmic, 72) == at_places(places)
+    assert ticks_along(logarithmic, 40) == at_places(places[::2])
+    assert ticks_along(replace(doubled, x_names=at_places((1.25,))), 3) == ()
+
+
 def test_ranges_of_powers_of_two_have_ticks_at_binary_fractions():
     assert labels((0, 128)) == ["0", "32", "64", "96", "128"]
     assert labels((1, 1024), tick_limit=4) == ["256", "512", "768", "1024"]
@@ -65,7 +75,7 @@ def test_log_ticks_are_decades():
     assert labels((1e-8, 1), log=True, tick_limit=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
 
 
-def test_at_least_two_log_ticks_are_decades():
+def test_few_log_ticks_over_two_decades_are_still_decades():
     assert labels((4, 7e5), log=True, tick_limit=2) == ["10", "10000"]
     assert labels((1e-8, 1), log=True, tick_limit=2) == ["1e-5", "1"]
     for low in range(-12, 9):
@@ -86,6 +96,12 @@ def test_a_short_log_axis_keeps_some_of_its_multiples_as_ticks():
 def test_ticks_of_a_low_chart_span_a_long_log_axis(rows):
     axes = Axes("", "x", "y", (0, 1), (6e-7, 8e-3), y_log=True)
     assert [label for _, label in ticks_up(axes, rows)] == ["1e-6", "1e-5", "1e-4", "0.001"]
+
+
+@pytest.mark.parametrize("rows", [8, 10, 12, 20])
+def test_ticks_of_a_low_chart_span_a_log_axis_of_four_multiples(rows):
+    axes = Axes("", "x", "y", (0, 1), (6.5e-3, 0.17), y_log=True)
+    assert [label for _, label in ticks_up(axes, rows)] == ["0.01", "0.02", "0.05", "0.1"]
 
 
 def test_a_log_axis_below_two_decades_has_ticks_between_decades():

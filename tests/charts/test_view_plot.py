@@ -200,6 +200,15 @@ def test_the_y_axis_includes_bands_unless_a_log_axis_would_grow_far_longer(log: 
     assert low > 0.2 if log else low < 0.1
 
 
+def test_bands_of_values_that_are_0_up_to_rounding_do_not_stretch_a_logarithmic_axis():
+    y, errors = np.array([0.5, 0.1, 3e-34, 0.01]), np.array([0.1, 0.02, 1e-34, 0.002])
+    view = along("D = 2")
+    view = replace(view, curves=[curve("D = 2", y, RATES, stderr=errors)])
+    axes = plot(Look(view, options=ChartOptions(y_log=True))).axes
+    assert axes.y_rounding == 3e-34
+    assert 1e-3 < axes.y_limits[0] < 0.01
+
+
 def test_a_band_does_not_extend_a_positive_axis_below_0():
     view = along("D = 2")
     view = replace(view, curves=[curve("D = 2", np.array([1.0, 2, 3, 4]), RATES, stderr=np.full(4, 1.5))])
@@ -211,7 +220,8 @@ def test_the_user_overrides_the_log_axes_of_a_picture():
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False))).axes.x_log
     below = plot(Look(along("D = 2", y=-RATES), options=ChartOptions(y_log=True)))
     assert not below.axes.y_log
-    assert "above 0" in below.note
+    assert "above 0" in below.screen_note
+    assert below.file_note == "", "files do not show remarks on the options of the app"
 
 
 def test_axes_change_in_few_steps_during_a_run():
@@ -292,6 +302,19 @@ def test_a_complete_sweep_shows_numbers_at_the_last_place_of_most_curves():
         "to 0.01",
         "learning",
     ]
+
+
+def test_after_a_sweep_whose_played_run_ends_first_numbers_say_where_they_are_read():
+    short, long = (
+        played(f"η = {n}", 1 / (1 + K[:n]), 1.0, 0, at) for at, n in enumerate((len(K) // 2, len(K)))
+    )
+    end = float(K[len(K) // 2 - 1])
+    view = of_runs(short, long, measure="loss", x_of=lambda point, clock: min(clock, end))
+    look = Look(view, is_complete=True)
+    assert (look.x, look.shown_at, look.shown_at_in_words) == (end, end, f"η·step = {end:g}")
+    assert not Look(view).shown_at_in_words, "during the run, the progress display shows the place"
+    assert not replace(look, view=replace(view, curves=[short])).shown_at_in_words
+    assert not replace(look, moved=True).shown_at_in_words
 
 
 def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
@@ -518,7 +541,7 @@ def test_the_forbidden_region_of_bound_learners_is_shaded_but_not_for_conjecture
 def test_a_chart_says_how_far_its_curves_are_smoothed():
     assert plot(Look(TWO, options=ChartOptions(smooth=True))).smoothed == "averaged over ± 1 point"
     longer = of_runs(replace(FIRST, planned=320))
-    assert plot(Look(longer, options=ChartOptions(smooth=True))).smoothed == "averaged over ± 10 points"
+    assert plot(Look(longer, options=ChartOptions(smooth=True))).file_note == "averaged over ± 10 points"
     assert plot(Look(TWO)).smoothed == ""
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
 
@@ -672,9 +695,11 @@ def test_a_reference_at_a_single_measured_x_is_drawn_as_a_level():
 
 
 def test_a_note_explains_the_line_at_the_place_of_the_table():
-    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ learner table: values at α = 0.01"
-    assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
-    assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
+    shown = plot(Look(along("D = 2"), cursor=0.01))
+    assert shown.screen_note == "┊ learner table: values at α = 0.01"
+    assert shown.file_note == "", "files have no playhead"
+    assert plot(Look(along("D = 2"), cursor=1.0)).screen_note == "", "there is none at the end"
+    assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).screen_note == "", (
         "nor words for a run that is played back"
     )
 

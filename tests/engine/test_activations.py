@@ -8,7 +8,7 @@ from engine.core.activations import SLOPES, TABLE, sent_back, slope, with_slope
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("activation_name", TABLE)
-def test_a_slope_is_the_derivative_that_torch_takes_at_kinks_too(activation_name, dtype):
+def test_slopes_equal_the_derivatives_of_torch_also_at_kinks(activation_name, dtype):
     z = torch.cat((torch.linspace(-30, 30, 1001), torch.tensor([-0.0, 0.0, 1e-3, -1e-3]))).to(dtype)
     leaf = z.clone().requires_grad_()
     (expected,) = torch.autograd.grad(TABLE[activation_name](leaf).sum(), leaf)

@@ -45,13 +45,13 @@ def judged(update, matrix, batch, architecture="linear"):
     return verdict(learner, described).invariant, certificate(described, learner)
 
 
-def test_there_are_seven_diagonal_rules():
+def test_the_catalogue_has_seven_diagonal_rules():
     assert DIAGONAL == ["adafactor", "adagrad", "adagrad-momentum", "adam", "lamb", "rmsprop", "sign"]
 
 
 @crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher"], architecture=NETS)
 @pytest.mark.slow
-def test_diagonal_rules_are_invariant_on_single_examples_of_signs_and_not_on_mini_batches(
+def test_diagonal_rules_are_invariant_on_single_sign_examples_but_not_on_mini_batches(
     kind, matrix, architecture
 ):
     invariant, measured = judged(kind, matrix, 1, architecture)
@@ -64,9 +64,7 @@ def test_diagonal_rules_are_invariant_on_single_examples_of_signs_and_not_on_min
 
 @crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher", "gaussian"], batch=[1, 4], architecture=NETS)
 @pytest.mark.slow
-def test_diagonal_rules_that_share_a_rate_per_unit_are_invariant_on_any_data(
-    kind, matrix, batch, architecture
-):
+def test_diagonal_rules_with_one_rate_per_unit_are_invariant_on_any_data(kind, matrix, batch, architecture):
     invariant, measured = judged({"kind": kind, "shared": True}, matrix, batch, architecture)
     assert invariant is True
     assert measured < INVARIANT
@@ -75,7 +73,7 @@ def test_diagonal_rules_that_share_a_rate_per_unit_are_invariant_on_any_data(
 @pytest.mark.parametrize("architecture", NETS, ids=lambda net: net["kind"])
 @pytest.mark.parametrize("kind", DIAGONAL)
 @pytest.mark.slow
-def test_sharing_a_rate_changes_nothing_on_single_examples_of_signs_and_much_on_others(kind, architecture):
+def test_sharing_a_rate_changes_losses_on_gaussian_rows_but_not_on_sign_rows(kind, architecture):
     learners = {
         "own": {"update": {"kind": kind}, "architecture": architecture},
         "shared": {"update": {"kind": kind, "shared": True}, "architecture": architecture},
@@ -99,7 +97,7 @@ TORCH = {
 
 @pytest.mark.parametrize("kind", TORCH)
 @pytest.mark.slow
-def test_diagonal_rules_equal_those_of_torch_but_for_epsilon(kind):
+def test_diagonal_rules_equal_the_torch_optimizers_at_negligible_epsilon(kind):
     make, settings = TORCH[kind]
     rule = catalogue.make("updates", kind, lr=0.03, eps=1e-300, **settings)
     gradients = torch.from_numpy(np.random.default_rng(1).standard_normal((20, 2, 3, 5)))
@@ -157,7 +155,7 @@ def test_p_norm_with_p_2_is_gradient_descent():
         assert certificate(pair, pair.learners[1]) < INVARIANT
 
 
-def test_p_norm_links_are_inverse_to_one_another_and_the_identity_for_p_2():
+def test_the_two_p_norm_links_are_inverses():
     rule = catalogue.make("updates", "p-norm", p=7.0)
     w = torch.from_numpy(np.random.default_rng(0).standard_normal((3, 2, 5)))
     for scale in (1e-6, 1.0, 1e6):
@@ -166,7 +164,7 @@ def test_p_norm_links_are_inverse_to_one_another_and_the_identity_for_p_2():
 
 
 @pytest.mark.parametrize("kind", ["p-norm", "eg-pm", "private-rates"])
-def test_multiplicative_rules_go_below_the_bound_of_rotation_invariant_ones_by_default(kind):
+def test_multiplicative_rules_fall_below_the_rotation_invariant_bound_by_default(kind):
     measured = losses(experiment(learners={"it": {"update": kind}}, d=128, replicas=3, seed=4))["it"].mean(1)
     assert measured[32] < 0.05 < 1 - 32 / 128
     assert measured[64] < 0.05
@@ -218,7 +216,7 @@ def test_agd_on_the_linear_neuron_starts_with_a_step_of_ln_2():
         torch.testing.assert_close(hypothesis.weights()[0], math.log(2) * y * x / 16)
 
 
-def test_agd_variants_meet_where_they_should():
+def test_agd_variants_coincide_on_one_layer_and_layerwise_differs_on_two():
     learners = {
         "agd": {"update": "agd"},
         "layerwise": {"update": "agd-layerwise"},
@@ -254,7 +252,7 @@ def test_agd_does_not_move_without_a_gradient():
         assert torch.isfinite(new["W1"]).all()
 
 
-def test_memory_counts_the_matrices_of_second_order_rules():
+def test_the_memory_estimate_counts_the_matrices_of_second_order_rules():
     def need(kind, architecture):
         learner = {"update": kind, "architecture": architecture}
         return needed(experiment(target="all", learners={"it": learner}, d=64))
@@ -269,7 +267,7 @@ MISTAKE_DRIVEN = ["perceptron", "winnow"]
 
 @pytest.mark.parametrize("kind", MISTAKE_DRIVEN)
 @pytest.mark.parametrize("loss", [loss for loss in catalogue.members("losses") if loss != "mistake"])
-def test_mistake_driven_rules_refuse_losses_that_do_not_show_mistakes(kind, loss):
+def test_mistake_driven_rules_accept_only_mistake_loss(kind, loss):
     reason = refused_loss(catalogue.make("updates", kind), catalogue.make("losses", loss))
     assert kind in reason
     assert loss in reason
@@ -282,7 +280,7 @@ def test_mistake_driven_rules_refuse_losses_that_do_not_show_mistakes(kind, loss
 
 @pytest.mark.parametrize("matrix", ["hadamard", "rademacher", "gaussian"])
 @pytest.mark.parametrize("kind", MISTAKE_DRIVEN)
-def test_mistake_driven_rules_move_after_mistakes_only(kind, matrix):
+def test_mistake_driven_rules_update_only_after_mistakes(kind, matrix):
     hypothesis, data = beginning(experiment(matrix, learners={"it": {"update": kind}}, d=32, seed=1))
     mistakes = 0
     for k in range(data.instances.n):
@@ -304,13 +302,13 @@ def mistakes_of(kind, d):
     return count
 
 
-def test_on_hadamard_a_perceptron_mistakes_every_row_and_winnow_few_more_than_log_d():
+def test_the_perceptron_makes_d_mistakes_on_hadamard_and_winnow_at_most_3_log_d():
     for d in (64, 128, 256):
         assert mistakes_of("perceptron", d) == d
         assert mistakes_of("winnow", d) <= 3 * math.log2(d)
 
 
-def test_the_rate_of_a_perceptron_changes_the_sign_of_no_prediction():
+def test_the_perceptron_rate_does_not_change_prediction_signs():
     learners = {f"{lr:g}": {"update": {"kind": "perceptron", "lr": lr}} for lr in (0.01, 1.0, 7.0)}
     described = experiment("gaussian", learners=learners, d=16, seed=8)
     signs = [np.sign(predictions(described, number)[1:]) for number in range(3)]

@@ -29,7 +29,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_alignments_are_those_printed_whatever_the_order_of_rows(target):
+def test_alignments_equal_the_printed_values_in_any_row_order(target):
     labels, expected = TARGETS[target]
     order = np.random.default_rng(0).permutation(256)
     assert alignment.signed_permutations(CUBE[8][order], 3 * labels[order]) == pytest.approx(expected)
@@ -47,14 +47,14 @@ ALONE = {
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_flips_and_permutations_alone_leave_what_is_printed(target):
+def test_alignments_under_flips_or_permutations_alone_equal_the_printed_values(target):
     labels, (flips, permuted) = TARGETS[target][0], ALONE[target]
     order = np.random.default_rng(1).permutation(256)
     assert alignment.sign_flips(CUBE[8][order], -2 * labels[order]) == pytest.approx(flips)
     assert alignment.permutations(CUBE[8][order], -2 * labels[order]) == pytest.approx(permuted, abs=5e-7)
 
 
-def test_targets_with_too_many_images_have_no_alignment_under_permutations(monkeypatch):
+def test_alignment_under_permutations_is_nan_above_the_limit_of_images(monkeypatch):
     monkeypatch.setattr(alignment, "MOST_IMAGES", 7)
     assert np.isnan(alignment.permutations(CUBE[8], X[0]))
     monkeypatch.setattr(alignment, "MOST_IMAGES", 8)
@@ -63,7 +63,7 @@ def test_targets_with_too_many_images_have_no_alignment_under_permutations(monke
 
 @pytest.mark.parametrize("group", ["sign-flips", "permutations", "signed-permutations"])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_alignment_is_the_largest_eigenvalue_over_all_images_of_the_target(seed, group):
+def test_alignment_is_the_largest_eigenvalue_of_the_second_moment_of_target_images(seed, group):
     rows, labels = CUBE[3], np.random.default_rng(seed).standard_normal(8)
     labels = labels / np.sqrt(np.square(labels).mean())
     numbers = {tuple(row): number for number, row in enumerate(rows)}
@@ -77,7 +77,7 @@ def test_the_alignment_is_the_largest_eigenvalue_over_all_images_of_the_target(s
     assert FORMULAS[measure.group](rows, labels) == pytest.approx(np.linalg.eigvalsh(second)[-1])
 
 
-def test_the_alignment_of_a_target_is_measured_and_only_on_the_cube():
+def test_target_alignment_is_measured_only_on_the_cube():
     pictures = [
         Picture(measure=catalogue.make("measures", "target-alignment", group=group)) for group in FORMULAS
     ]
@@ -100,7 +100,7 @@ PROFILES = {
 
 @pytest.mark.parametrize("profile_name", PROFILES)
 @pytest.mark.parametrize("d", [3, 4, 10, 65])
-def test_the_alignment_under_rotations_is_the_largest_of_all_gegenbauer_coefficients(profile_name, d):
+def test_alignment_under_rotations_is_the_largest_normalised_squared_gegenbauer_coefficient(profile_name, d):
     """Each by adaptive quadrature, with scipy's polynomials."""
     profile = PROFILES[profile_name]
 
@@ -123,13 +123,13 @@ def test_the_alignment_under_rotations_is_the_largest_of_all_gegenbauer_coeffici
 
 
 @pytest.mark.parametrize(("d", "printed"), [(10, 0.066920), (64, 0.010025)])
-def test_the_sign_of_a_coordinate_has_the_alignment_printed(d, printed):
+def test_a_sign_target_has_the_printed_alignment_under_rotations(d, printed):
     closed = np.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) ** 2 / np.pi
     assert alignment.rotations(np.sign, d) == pytest.approx(closed)
     assert closed == pytest.approx(printed, abs=5e-7)
 
 
-def test_the_alignment_under_rotations_is_measured_on_a_sphere_only():
+def test_alignment_under_rotations_is_measured_only_on_a_sphere():
     measure = catalogue.make("measures", "target-alignment", group="rotations")
     values = []
     for labels in ("soft", "sign"):
@@ -151,7 +151,7 @@ def test_the_alignment_under_rotations_is_measured_on_a_sphere_only():
         assert measure.refuses(other.learners[0], other.problem) == why
 
 
-def test_points_of_a_sphere_are_said_to_be_on_it_where_they_are():
+def test_matrices_declared_on_a_sphere_have_rows_of_equal_norm():
     for kind in catalogue.members("matrices"):
         if kind != "file" and (matrix := catalogue.make("matrices", kind)).structure().on_sphere:
             rows = matrix.rows(Streams([0]))[0]
@@ -171,7 +171,7 @@ def described(learner=None, **words):
     return experiment(matrix, target, {"net": net}, **settings)
 
 
-def test_the_share_of_the_gradient_is_that_of_a_net_written_out():
+def test_gradient_alignment_equals_a_hand_written_gradient():
     planned = described()
     hypothesis, data = beginning(planned)
     first, second = (hypothesis.tensors[tensor_name].numpy() for tensor_name in ("W1", "W2"))
@@ -189,7 +189,7 @@ def test_the_share_of_the_gradient_is_that_of_a_net_written_out():
     np.testing.assert_allclose(curve.values("gradient-alignment")[0], expected, rtol=1e-10)
 
 
-def test_the_line_is_the_alignment_of_the_labels_drawn():
+def test_the_alignment_line_equals_the_alignment_of_the_drawn_labels():
     trace = run(described())
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "alignment")
     assert line.values == pytest.approx([1 / 6])
@@ -202,20 +202,20 @@ def test_the_line_is_the_alignment_of_the_labels_drawn():
     ({"matrix": {"rotate": True}}, "requires all vectors of ±1"),
     ({"protocol": "one-pass", "learner": gd(0.1, kind="dense", widths=[5])}, "at its start"),
 ])  # fmt: skip
-def test_it_says_where_it_does_not_hold(words, reason):
+def test_the_alignment_line_states_its_unmet_requirement(words, reason):
     finding = catalogue.make("theory", "alignment").holds(described(**words))
     assert not finding.holds
     assert reason in finding.reason
 
 
 @pytest.mark.parametrize("architecture", ["spindly", {"kind": "dense", "widths": [5], "init": "identity"}])
-def test_it_names_the_learners_that_it_does_not_bind(architecture):
+def test_the_alignment_line_gives_the_reason_for_an_unbound_learner(architecture):
     planned = described({"architecture": architecture})
     finding = catalogue.make("theory", "alignment").binds(planned.learners[0], planned)
     assert (finding.holds, "may treat bits or signs differently" in finding.reason) == (False, True)
 
 
-def test_a_matrix_that_is_declared_the_cube_has_every_vector_of_signs_once():
+def test_the_declared_cube_holds_every_sign_vector_once():
     rows = beginning(described())[1].instances.rows.numpy()
     for cube in rows:
         assert {tuple(row) for row in cube} == set(product((1.0, -1.0), repeat=4))

@@ -57,7 +57,7 @@ def test_importing_the_package_loads_no_library() -> None:
     assert done.stdout.split() == []
 
 
-def test_every_name_of_the_api_is_there_and_no_other() -> None:
+def test_every_api_name_resolves_and_an_unknown_name_fails() -> None:
     assert {name for name in engine.API if getattr(engine, name) is not None} == {*engine.API}
     assert {*engine.API} <= {*dir(engine)}
     with pytest.raises(AttributeError, match="no attribute 'runs'"):
@@ -72,7 +72,7 @@ def test_a_run_has_the_curves_of_the_engine(trace: engine.Trace) -> None:
         np.testing.assert_array_equal(curve.y, other.y)
 
 
-def test_tables_of_pandas_and_arrow_are_the_exported_one(trace: engine.Trace) -> None:
+def test_pandas_and_arrow_tables_equal_the_exported_csv_table(trace: engine.Trace) -> None:
     lines = tables.as_csv(tables.table_of(trace.results, trace.claims)).decode().splitlines()
     frame, arrow = trace.to_pandas(), trace.to_arrow()
     assert list(frame.columns) == arrow.schema.names == lines[0].split(",")
@@ -96,7 +96,7 @@ def test_a_table_without_rows_has_its_columns() -> None:
     assert frame.empty
 
 
-def test_json_is_the_whole_result(trace: engine.Trace) -> None:
+def test_json_contains_the_curves_and_the_experiment(trace: engine.Trace) -> None:
     decoded = json.loads(trace.to_json())
     assert decoded["pictures"][0]["curves"][0]["name"] == "GD"
     assert decoded["experiment"]["given"]["problem"]["matrix"]["d"] == 16
@@ -110,7 +110,7 @@ def test_a_preset_with_axes_runs_at_all_of_its_points() -> None:
     assert swept.results.complete
 
 
-def test_a_sweep_sets_the_number_and_has_its_pictures() -> None:
+def test_a_sweep_sets_its_parameter_and_has_law_and_curves_pictures() -> None:
     preset = engine.load("hadamard-128", *SMALL)
     swept = engine.sweep(preset, "problem.matrix.d", [8, 16, 32])
     assert swept.pictures == ["law", "curves"]
@@ -126,13 +126,13 @@ def test_a_sweep_sets_the_number_and_has_its_pictures() -> None:
         engine.sweep("catapult", "problem.matrix.d", [1, 2])
 
 
-def test_an_experiment_of_python_is_run_as_it_is() -> None:
+def test_an_experiment_changed_in_python_runs_unaltered() -> None:
     experiment = engine.load("hadamard-128", *SMALL).experiment
     changed = msgspec.structs.replace(experiment, learners=experiment.learners[:1])
     assert [curve.name for curve in engine.run(changed).view().curves] == ["GD"]
 
 
-def test_claims_are_judged_and_a_changed_preset_is_not() -> None:
+def test_verify_judges_the_claims_of_an_unchanged_preset_only() -> None:
     holding = engine.verify("hadamard-128")
     assert [outcome.holds for outcome in holding] == [True] * len(holding)
     assert len(holding) > 5
@@ -141,7 +141,7 @@ def test_claims_are_judged_and_a_changed_preset_is_not() -> None:
 
 
 @pytest.mark.slow
-def test_progress_rises_to_one_and_an_error_in_it_ends_the_run() -> None:
+def test_progress_rises_to_one_and_a_raising_callback_ends_the_run() -> None:
     shares: list[float] = []
     engine.run(engine.load("hadamard-128", *SMALL), progress=shares.append)
     assert shares == sorted(shares)
@@ -156,7 +156,7 @@ def test_progress_rises_to_one_and_an_error_in_it_ends_the_run() -> None:
     assert ended_within(20, earlier)
 
 
-def test_changes_are_texts_and_belong_to_a_name() -> None:
+def test_changes_must_be_strings_and_require_a_preset_name() -> None:
     trace = engine.run("hadamard-128", *SMALL)
     assert trace.experiment == engine.load("hadamard-128", *SMALL).experiment
     with pytest.raises(engine.BadInput, match="changes require the name of a preset"):
@@ -166,7 +166,7 @@ def test_changes_are_texts_and_belong_to_a_name() -> None:
 
 
 @pytest.mark.slow
-def test_leaving_the_block_stops_the_run_and_its_curves_stay() -> None:
+def test_leaving_the_start_block_stops_the_run_and_keeps_its_curves() -> None:
     with engine.start(engine.load("hadamard-128", *LONG)) as running:
         while running.share == 0.0:
             assert not running.wait(0.05), "it takes half a minute"
@@ -178,7 +178,7 @@ def test_leaving_the_block_stops_the_run_and_its_curves_stay() -> None:
     assert "incomplete" in repr(running.trace)
 
 
-def test_bad_input_is_an_exception_at_once_or_when_it_is_met() -> None:
+def test_bad_input_raises_on_loading_or_on_running() -> None:
     with pytest.raises(BadInput, match="hadamrd: there is no preset of this name; did you mean"):
         engine.load("hadamrd")
     enormous = engine.load("hadamard-128", "problem.matrix.d=1048576", "run.path=dense", "claims=[]")

@@ -39,7 +39,7 @@ def test_identity_spindly_is_the_spindly_net(settings):
     assert np.array_equal(on_identity, passed(0.01, kind="spindly", **settings))
 
 
-def test_a_frozen_identity_below_a_spindly_net_is_identity_spindly():
+def test_dense_spindly_with_a_frozen_identity_layer_equals_identity_spindly():
     frozen = {
         "update": {"kind": "gd", "lr": 0.01},
         "architecture": {"kind": "dense-spindly", "init": "identity"},
@@ -77,7 +77,7 @@ def test_identity_spindly_falls_below_the_bound_and_dense_spindly_does_not():
 @pytest.mark.parametrize(
     ("init", "other"), [("zero", {"signed": True}), ("equal", {})], ids=["zero", "equal"]
 )
-def test_two_weights_at_twice_the_rate_are_the_spindly_net(init, other):
+def test_two_weight_at_twice_the_rate_equals_the_spindly_net(init, other):
     two_weight_predictions = passed(0.02, kind="two-weight", init=init)
     np.testing.assert_allclose(
         two_weight_predictions, passed(0.01, kind="spindly", **other), rtol=1e-10, atol=EXACT
@@ -85,7 +85,7 @@ def test_two_weights_at_twice_the_rate_are_the_spindly_net(init, other):
 
 
 @pytest.mark.parametrize(("init", "weight"), [("zero", 0.0), ("equal", 1 / 8)])
-def test_two_weights_start_at_their_conventions(init, weight):
+def test_two_weight_starts_have_their_conventional_values(init, weight):
     start = starts(8, [0], kind="two-weight", init=init)
     np.testing.assert_allclose(start["u"] * start["v"], np.full((1, 8), weight))
     halves = (start["u"] + start["v"]) / 2, (start["u"] - start["v"]) / 2
@@ -108,7 +108,7 @@ def test_the_weights_of_a_convolutional_net_are_the_convolution_of_its_filters(d
         np.testing.assert_allclose(np.fft.fft(product_weights[replica]), product, atol=EXACT)
 
 
-def test_identity_filters_start_as_a_multiplication():
+def test_identity_filters_start_with_weight_on_the_first_input_only():
     start = starts(6, [0], kind="conv", depth=3, init="identity", scale=0.5)
     w = architecture_of(kind="conv", depth=3).weights(
         {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
@@ -116,7 +116,7 @@ def test_identity_filters_start_as_a_multiplication():
     np.testing.assert_allclose(w.numpy(), 0.125 * np.eye(1, 6), atol=EXACT)
 
 
-def test_a_convolutional_net_does_not_notice_a_cyclic_shift_of_the_inputs():
+def test_a_convolutional_net_is_invariant_to_cyclic_shifts_of_the_inputs():
     described = experiment("gaussian", learners={"it": gd(0.01, kind="conv", init="identity")}, d=8)
     hypothesis, data = beginning(described)
     shifted, _ = beginning(described)
@@ -130,7 +130,7 @@ def test_a_convolutional_net_does_not_notice_a_cyclic_shift_of_the_inputs():
 
 
 @pytest.mark.parametrize("c", [1, 3, 7])
-def test_each_unit_has_the_given_number_of_inputs_and_all_inputs_are_as_likely(c):
+def test_sparse_input_units_have_c_inputs_drawn_uniformly(c):
     replicas, h, d = 100, 32, 8
     start = starts(d, range(replicas), kind="sparse-input", connectivity=c, width=h, scale=0.5)
     edges = start["edges"]
@@ -143,7 +143,7 @@ def test_each_unit_has_the_given_number_of_inputs_and_all_inputs_are_as_likely(c
     assert abs(variance / (0.25 / c) - 1) <= 4 * np.sqrt(2 / (replicas * h * c))
 
 
-def test_absent_edges_stay_absent_whatever_the_rule():
+def test_absent_edges_stay_zero_under_several_update_rules():
     for update in ("gd", "adam", "agd", "hypentropy"):
         learner = {"update": update, "architecture": {"kind": "sparse-input", "width": 6, "connectivity": 2}}
         described = experiment("gaussian", "all", {"it": learner}, d=8, replicas=2)
@@ -155,7 +155,7 @@ def test_absent_edges_stay_absent_whatever_the_rule():
         assert (hypothesis.params["W1"].numpy()[edges.repeat(8, 0) == 1] != 0).all()
 
 
-def test_a_weight_without_an_edge_means_nothing():
+def test_weights_without_edges_change_no_prediction_and_have_zero_gradient():
     net = architecture_of(kind="sparse-input", width=6, connectivity=2, activation="tanh")
     start = starts(8, [0], kind="sparse-input", width=6, connectivity=2)
     params = {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
@@ -167,13 +167,13 @@ def test_a_weight_without_an_edge_means_nothing():
 
 
 @pytest.mark.parametrize("c", [8, 9, 1000])
-def test_with_all_edges_a_sparse_input_layer_is_a_dense_one(c):
+def test_a_sparse_input_layer_with_all_edges_equals_a_dense_layer(c):
     sparse = passed(0.001, kind="sparse-input", connectivity=c, width=16, activation="relu")
     assert np.array_equal(sparse, passed(0.001, kind="dense", widths=[16], activation="relu"))
 
 
 @pytest.mark.parametrize(("c", "invariant"), [(1, False), (4, False), (7, False), (8, True), (9, True)])
-def test_a_sparse_input_layer_is_invariant_with_all_edges_only(c, invariant):
+def test_a_sparse_input_layer_is_invariant_only_with_all_edges(c, invariant):
     architecture = {"kind": "sparse-input", "connectivity": c, "width": 16, "activation": "relu"}
     described = experiment("gaussian", learners={"it": gd(0.001, **architecture)}, d=8)
     (learner,) = described.learners
@@ -207,7 +207,7 @@ def test_orthogonal_starts_have_the_moments_of_the_uniform_law(h):
 
 
 @pytest.mark.parametrize("kind", ["neuron", "dense-spindly", "conv"])
-def test_gaussian_starts_have_the_variance_that_they_promise(kind):
+def test_gaussian_starts_have_the_declared_variance(kind):
     settings = {"neuron": {"init": "gaussian"}, "dense-spindly": {"width": 16}, "conv": {}}[kind]
     first = next(iter(starts(32, kind=kind, scale=0.5, **settings).values()))
     assert abs(first.mean()) <= 4 * 0.5 / np.sqrt(32 * first.size)
@@ -216,14 +216,14 @@ def test_gaussian_starts_have_the_variance_that_they_promise(kind):
 
 @pytest.mark.parametrize("activation", activations.KINKED)
 @pytest.mark.parametrize("kind", ["neuron", "dense"])
-def test_a_zero_start_at_a_kink_is_refused_with_what_to_take(kind, activation):
+def test_a_zero_start_at_a_kink_is_refused_with_a_remedy(kind, activation):
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": gd(0.01, kind=kind, activation=activation, init="zero")})
     assert caught.value.where == "learners[0].architecture.init"
     assert "gaussian" in caught.value.fault
 
 
-def test_the_kinked_activations_are_those_whose_slope_jumps_at_zero():
+def test_kinked_lists_exactly_the_activations_with_a_slope_jump_at_zero():
     jumps = set()
     for activation_name in activations.TABLE:
         z = torch.tensor([-1e-7, 1e-7], dtype=torch.float64, requires_grad=True)
@@ -234,7 +234,7 @@ def test_the_kinked_activations_are_those_whose_slope_jumps_at_zero():
 
 
 @pytest.mark.parametrize("activation_name", activations.TABLE)
-def test_activations_are_those_of_the_naive_table(activation_name):
+def test_activations_equal_the_naive_table(activation_name):
     assert set(activations.TABLE) == set(naive.TRANSFERS)
     z = torch.linspace(-5, 5, 41, dtype=torch.float64)
     expected = [naive.TRANSFERS[activation_name][0](number) for number in z.tolist()]
@@ -242,7 +242,7 @@ def test_activations_are_those_of_the_naive_table(activation_name):
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_predictions_on_repeated_sign_vectors_are_those_row_by_row(outputs):
+def test_predictions_on_repeated_sign_vectors_equal_row_by_row_predictions(outputs):
     generator = np.random.default_rng(outputs)
     rows = torch.from_numpy(generator.choice([-1.0, 1.0], (2, 40, 3)))
     relu_net = architecture_of(kind="dense", widths=[5], activation="relu", outputs=outputs)
@@ -274,7 +274,7 @@ def test_a_neuron_with_the_identity_is_the_linear_neuron():
     ],
     ids=name_of,
 )
-def test_linear_nets_know_their_weights(words):
+def test_linear_nets_return_weights_that_give_their_predictions(words):
     described = experiment("gaussian", "all", {"it": gd(0.001, **words)}, d=8, replicas=2)
     hypothesis, data = beginning(described)
     net_weights = weights(described)[0].reshape(2, 8, 8)

@@ -51,7 +51,7 @@ def gradients_of_the_mean(setup, replica, penalty=0.0):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3])
-def test_sizes_of_layers_and_gradients_are_those_of_the_mean_over_rows_and_outputs(penalty):
+def test_agd_measures_use_the_gradient_of_the_mean_over_rows_and_outputs(penalty):
     setup = described(l2_penalty=penalty)
     curve = run(setup).curves[0]
     for replica in range(2):
@@ -68,14 +68,14 @@ def test_sizes_of_layers_and_gradients_are_those_of_the_mean_over_rows_and_outpu
             np.testing.assert_allclose(curve.array(measure_name).values[0, replica], expected, rtol=1e-9)
 
 
-def test_a_net_for_each_target_has_no_such_lines():
+def test_the_agd_rate_line_does_not_bind_one_net_per_target():
     setup = described(outputs=1)
     (line,) = (line for line in run(setup).lines if line.kind == "agd-rate")
     assert line.applies_to == []
     assert "has one for each target" in line.on_learners["it"].reason
 
 
-def test_the_majoriser_is_the_bound_at_the_step_before_and_the_rate_falls_like_1_over_t():
+def test_agd_lines_equal_the_minimised_majoriser_and_a_rate_of_1_over_t():
     trace = run(described())
     (curve,), lines = trace.curves, {line.kind: line for line in trace.lines}
     losses, squares = curve.values("loss"), curve.values("gradient-summary")
@@ -94,7 +94,7 @@ def test_the_majoriser_is_the_bound_at_the_step_before_and_the_rate_falls_like_1
             assert rate[replica, step] == pytest.approx(22 * losses[0, replica] / (step + 1), rel=1e-12)
 
 
-def test_a_line_about_the_least_so_far_is_in_pictures_of_that_alone():
+def test_the_agd_rate_line_appears_only_in_pictures_of_the_running_minimum():
     setup = described()
     results = of_one(setup, run(setup))
     picture = setup.pictures[0]
@@ -106,14 +106,14 @@ def test_a_line_about_the_least_so_far_is_in_pictures_of_that_alone():
     assert [line.kind for line in least.lines] == ["agd-rate"]
 
 
-def test_up_to_g_2_a_step_lowers_the_majoriser_by_a_share_of_g_squared_that_is_1_in_4_51():
+def test_the_majoriser_falls_by_at_least_g_squared_over_4_51_up_to_g_2():
     G = np.linspace(1e-3, 2, 4000)
     factors = G**2 / lowered(G)
     assert factors.max() == pytest.approx(4.51, abs=0.005)
     assert (np.diff(factors) > 0).all()
 
 
-def test_the_targets_of_a_tanh_layer_are_as_long_as_there_are():
+def test_normalised_labels_of_a_tanh_layer_have_norm_sqrt_outputs():
     normalised = experiment({"kind": "gaussian", "n": 5, "d": 3}, TARGET, replicas=2)
     plain = experiment({"kind": "gaussian", "n": 5, "d": 3}, {**TARGET, "normalised": False}, replicas=2)
     labels, raw = (data_of(setup).labels.view(2, 3, 5) for setup in (normalised, plain))

@@ -31,7 +31,7 @@ TRAINED = {learner_name: words for learner_name, words in GENTLE.items() if "sol
 
 
 @crossed_groups(few(TRAINED))
-def test_every_learner_is_the_same_on_every_backend(learners):
+def test_every_learner_has_equal_curves_on_every_backend(learners):
     words = {"d": 16, "replicas": 2}
     described = experiment(learners=learners, **words)
     served = {
@@ -53,7 +53,7 @@ def test_every_learner_is_the_same_on_every_backend(learners):
                     assert_twins(curve, dense.curve(curve.name), tolerance)
 
 
-def test_every_backend_serves_some_of_these_learners_and_not_all():
+def test_every_fast_backend_serves_some_of_the_tested_learners():
     described = [
         experiment(learners=group, d=16, protocol=PROTOCOLS[protocol])
         for group in in_turns(TRAINED)
@@ -117,7 +117,7 @@ def structured():
 
 
 @pytest.mark.parametrize(("name", "matrix", "protocol", "noise"), structured())
-def test_every_protocol_is_the_same_on_every_backend(name, matrix, protocol, noise):
+def test_every_protocol_gives_equal_curves_on_every_backend(name, matrix, protocol, noise):
     words = {"matrix": MATRICES[matrix], "protocol": PROTOCOLS[protocol], "noise": NOISE[noise]}
     words |= {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2}
     names = serving(experiment(**words))
@@ -149,7 +149,7 @@ WITH = {
 @pytest.mark.parametrize("words", WITH.values(), ids=WITH)
 @pytest.mark.parametrize("ahead", [1, 3, 128])
 @pytest.mark.parametrize("matrix", UNSTRUCTURED)
-def test_steps_by_rows_are_those_on_the_matrix(matrix, ahead, words, monkeypatch):
+def test_by_rows_curves_equal_dense_curves(matrix, ahead, words, monkeypatch):
     monkeypatch.setattr(by_rows, "AHEAD", ahead)
     learners = {"it": gd([0.01, 0.02])}
     if matrix in ("signs", "Paley"):
@@ -170,7 +170,7 @@ OF_RESPONSES = {name: words for name, words in WITH.items() if name != "replacem
 
 @pytest.mark.parametrize("together", [1, 40, 1 << 18])
 @pytest.mark.parametrize("words", OF_RESPONSES.values(), ids=OF_RESPONSES)
-def test_losses_by_responses_are_those_of_steps_on_the_matrix(words, together, monkeypatch):
+def test_by_responses_curves_equal_dense_curves(words, together, monkeypatch):
     monkeypatch.setattr(by_responses, "CELLS", together)
     learners = {"heavy": {"update": {"kind": "momentum", "lr": 0.005, "momentum": 0.7}}, "gd": gd(0.02)}
     words = {"target": "all", "learners": learners, "noise": 0.2 * ("labels" not in words), **words}
@@ -180,7 +180,7 @@ def test_losses_by_responses_are_those_of_steps_on_the_matrix(words, together, m
             np.testing.assert_allclose(curve.values(measure), twin.values(measure), atol=1e-9)
 
 
-def test_momentum_on_many_orthogonal_rows_goes_by_its_responses_and_gd_by_single_predictions():
+def test_by_responses_is_chosen_only_for_momentum_on_many_orthogonal_rows():
     learners = {"momentum": {"update": "momentum"}, "GD": gd(1e-4), "Adam": {"update": "adam"}}
     for d, of_momentum in ((512, "by-responses"), (16, "dense")):
         described = experiment(d=d, target="all", learners=learners)
@@ -191,14 +191,14 @@ def test_momentum_on_many_orthogonal_rows_goes_by_its_responses_and_gd_by_single
         assert "by-responses" not in (chosen_backends["GD"], chosen_backends["Adam"])
 
 
-def test_examples_that_may_come_twice_have_no_responses_of_their_own():
+def test_by_responses_refuses_examples_drawn_with_replacement():
     described = experiment(
         learners={"it": {"update": "momentum"}}, protocol={"kind": "one-pass", "replacement": True}
     )
     assert refusal(by_responses.BACKEND, described.learners[0], described) == "examples may be seen twice"
 
 
-def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
+def test_by_rows_is_chosen_for_gd_with_several_weight_vectors():
     for words, backend in (
         ({"target": "all"}, "by-rows"),
         ({"target": "feature"}, "dense"),
@@ -211,7 +211,7 @@ def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
 
 @pytest.mark.parametrize("labels", ["soft", "sign"])
 @pytest.mark.parametrize("matrix", UNSTRUCTURED)
-def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
+def test_numpy_curves_equal_dense_curves_on_unstructured_matrices(matrix, labels):
     words = {"matrix": {"d": 16, **UNSTRUCTURED[matrix]}, "replicas": 2, "labels": labels}
     alone = {name: experiment(learners={name: learner}, **words) for name, learner in BY_NUMPY.items()}
     served = {
@@ -233,7 +233,7 @@ def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
 @pytest.mark.parametrize(
     ("name", "backends_there"), [("gd linear", 4), ("momentum linear", 2), ("egu linear", 2)]
 )
-def test_all_targets_and_rates_are_the_same_on_every_backend(name, backends_there):
+def test_curves_of_all_targets_and_rates_are_equal_on_every_backend(name, backends_there):
     learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
     words = {"target": "all", "learners": {name: learner}, "d": 16, "replicas": 2, "spectrum": True}
     names = serving(experiment(**words))
@@ -244,7 +244,7 @@ def test_all_targets_and_rates_are_the_same_on_every_backend(name, backends_ther
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "exponential"])
-def test_other_losses_are_the_same_on_every_backend(loss):
+def test_curves_of_other_losses_are_equal_on_every_backend(loss):
     for name in ("gd linear", "egu-pm linear", "gd dense activation=relu"):
         words = {"learners": {name: GENTLE[name]}, "loss": loss, "d": 16}
         names = serving(experiment(**words))
@@ -287,7 +287,7 @@ NETS = {
 @pytest.mark.parametrize("moves", [1, 1 << 26])
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
 @pytest.mark.parametrize("net", NETS)
-def test_nets_by_their_preactivations_are_the_same_in_pieces_of_any_size(net, tolerance, moves, monkeypatch):
+def test_preactivations_curves_equal_dense_curves_for_pieces_of_any_size(net, tolerance, moves, monkeypatch):
     monkeypatch.setattr(trained_group, "MOVES", moves)
     protocol = {"kind": "erm", "every": 3, "steps": 60, "tolerance": tolerance}
     words = {"d": 16, "replicas": 2, "learners": {net: NETS[net]}, "protocol": protocol}
@@ -296,7 +296,7 @@ def test_nets_by_their_preactivations_are_the_same_in_pieces_of_any_size(net, to
             assert_twins(curve, twin, within)
 
 
-def test_compiled_nets_rest_after_the_step_before_which_their_loss_was_small():
+def test_compiled_nets_stop_at_the_loss_tolerance_as_on_dense():
     protocol = {"kind": "erm", "every": 16, "steps": 400, "tolerance": 0.5}
     words = {"d": 16, "learners": {"net": NETS["relu"]}, "protocol": protocol, "train_loss": True}
     [(curve, twin)] = twins("preactivations", **words)
@@ -323,7 +323,7 @@ class Shrinking(EGU, frozen=True, tag="shrinking"):
 
 
 @pytest.mark.parametrize("rule", [Halved(), Shrinking()], ids=["halved", "shrinking"])
-def test_a_rule_that_replaces_the_step_of_another_says_anew_what_its_steps_are(rule):
+def test_a_subclass_with_its_own_step_inherits_no_fast_step(rule):
     linear = catalogue.make("architectures", "linear")
     spindly = catalogue.make("architectures", "spindly")
     original = type(rule).__base__()
@@ -335,7 +335,7 @@ def test_a_rule_that_replaces_the_step_of_another_says_anew_what_its_steps_are(r
         assert rule.scalar_step(architecture) is rule.multiplicative_step(architecture) is None
 
 
-def test_a_backend_that_there_is_not_is_refused_with_the_reason():
+def test_an_inapplicable_backend_is_refused_with_the_reason():
     for path, words, reason in (
         ("structured", {"learners": {"LLS": LLS}}, "a multiple of the identity, but a solver needs"),
         ("structured", {"matrix": "gaussian"}, "the instances of gaussian"),
@@ -381,7 +381,7 @@ def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):
     )
 
 
-def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):
+def test_a_new_file_in_the_backends_folder_becomes_a_backend(tmp_path, monkeypatch):
     (tmp_path / "my_own.py").write_text(
         "from engine.backends.dense import OnMatrix\n"
         "class MyOwn(OnMatrix):\n"
@@ -397,13 +397,13 @@ def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):
         backends.cache_clear()
 
 
-def test_names_of_backends_are_those_of_their_files_and_of_the_forms():
+def test_backend_names_equal_their_file_names_and_run_path_values():
     assert tuple(sorted(backends())) == catalogue.file_names("engine.backends")
     for backend_name, backend in backends().items():
         assert experiment(path=backend_name).run.path == backend.name == backend_name
 
 
-def test_a_backend_is_taken_only_if_it_pays(monkeypatch):
+def test_a_backend_is_chosen_only_if_it_pays(monkeypatch):
     described = experiment(d=16)
     for backend in FAST.values():
         monkeypatch.setattr(type(backend), "pays", lambda *arguments: False)
@@ -432,7 +432,7 @@ def looked_into():
 
 
 @pytest.mark.parametrize(("name", "backend"), looked_into())
-def test_every_measure_is_the_same_on_every_backend(name, backend):
+def test_every_measure_has_equal_values_on_every_backend(name, backend):
     plain = looking_into(name)
     recorded = [measure for measure in named().values() if missing(measure, plain, plain.learners[0]) is None]
     measures = [measure for measure in recorded if FAST[backend].serves(measure)]
@@ -457,7 +457,7 @@ def measured(curve, measure):
 
 @pytest.mark.parametrize("backend", FAST)
 @pytest.mark.parametrize("rule", ["gd", "momentum", "adagrad", "eg", "egu", "egu-pm"])
-def test_rows_of_one_of_three_classes_are_mistaken_alike_on_every_backend_that_serves_them(backend, rule):
+def test_three_class_curves_are_equal_on_every_serving_backend(backend, rule):
     words = {"target": {"kind": "coin", "classes": 3}, "learners": {"it": {"update": rule}}}
     described = experiment(**words, d=16, replicas=2)
     if refusal(FAST[backend], described.learners[0], described) is None:

@@ -95,7 +95,7 @@ def test_the_same_seed_gives_the_same_bits(learners, dtype):
 
 
 @pytest.mark.parametrize("kind", catalogue.members("losses"))
-def test_every_loss_is_batched_like_one_by_one(kind):
+def test_every_loss_gives_equal_results_for_batched_and_single_replicas(kind):
     learners = {
         learner_name: GENTLE[learner_name]
         for learner_name in ("gd linear", "gd dense activation=relu", "lls")
@@ -121,7 +121,7 @@ def test_learners_side_by_side_equal_learners_alone():
 
 
 @pytest.mark.parametrize("cache", [instances.CACHE, 0])
-def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, monkeypatch):
+def test_curves_do_not_depend_on_block_or_piece_size(cache, monkeypatch):
     described = experiment("gaussian", learners=EACH, d=4, replicas=2, seed=9)
     monkeypatch.setattr(instances, "CACHE", cache)
     monkeypatch.setattr(evaluators, "SHARE", 1)
@@ -174,7 +174,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("words", LARGE.values(), ids=LARGE)
-def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words, monkeypatch):
+def test_losses_have_the_same_bits_in_chunks_of_any_size_with_shared_products(words, monkeypatch):
     monkeypatch.setattr(instances, "CACHE", 0)
     monkeypatch.setattr(evaluators, "SHARE", 1)
     learners = {learner_name: GENTLE[learner_name] for learner_name in ("gd linear", "egu-pm linear")}
@@ -189,7 +189,7 @@ def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words
 
 
 @pytest.mark.parametrize("noise", [1.0, 1e-4])
-def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noise, monkeypatch):
+def test_losses_from_moments_equal_losses_from_double_precision_predictions(noise, monkeypatch):
     chosen, choose = [], evaluators.AroundZero
     monkeypatch.setattr(
         evaluators, "AroundZero", lambda *arguments: chosen.append(arguments) or choose(*arguments)
@@ -208,7 +208,7 @@ def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noi
 
 
 @pytest.mark.parametrize("words", ODD.values(), ids=ODD)
-def test_the_same_bits_in_rounds_of_any_size(words):
+def test_measures_have_the_same_bits_in_chunks_of_any_size(words):
     """Odd numbers of records and rows leave remainders of SIMD blocks, which round otherwise."""
     learners = {
         learner_name: GENTLE[learner_name]
@@ -230,7 +230,7 @@ def test_the_same_bits_in_rounds_of_any_size(words):
 
 @pytest.mark.parametrize("targets", ["feature", "all"])
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replicas, targets, monkeypatch):
+def test_a_matrix_larger_than_the_cache_gives_the_same_losses_and_errors(replicas, targets, monkeypatch):
     learners = {
         learner_name: GENTLE[learner_name]
         for learner_name in ("gd linear", "gd dense activation=relu", "egu-pm linear", "lls")
@@ -246,7 +246,7 @@ def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replica
                 np.testing.assert_allclose(actual, expected, rtol=EXACT, atol=EXACT)
 
 
-def test_the_weights_of_a_curve_are_those_of_the_first_replica_and_target():
+def test_a_curve_stores_the_weights_of_the_first_replica_and_target():
     described = experiment("gaussian", "all", {"lls": {"solver": "lls"}}, d=8, replicas=2, seed=9)
     hypothesis, data = beginning(described)
     for k in range(5):

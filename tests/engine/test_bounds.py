@@ -853,7 +853,7 @@ def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words)
 
 
 @looped(("kind", "words", "reason"), HOLDS_NOT)
-def test_a_bound_says_what_the_problem_lacks(kind, words, reason):
+def test_a_bound_states_the_unmet_requirement_of_a_problem(kind, words, reason):
     finding = on_problem(bound(kind), experiment(**{"d": 8, **words}))
     assert not finding.holds
     assert reason in finding.reason
@@ -869,7 +869,7 @@ def test_a_bound_says_why_it_does_not_bind_a_learner(kind, learner, reason):
     assert "it" in finding.reason.split()
 
 
-def test_fewer_hidden_units_than_classes_do_not_collapse():
+def test_the_collapse_bound_requires_as_many_hidden_units_as_classes():
     described = experiment(**FEATURES, learners={"it": gd(0.1, **{**FREE, "widths": [2]})})
     finding = bound("collapsed-cross-entropy").binds(described.learners[0], described)
     assert not finding.holds
@@ -921,7 +921,7 @@ def test_lines_name_their_direction_formula_and_source(kind):
 
 
 @looped("kind", catalogue.members("theory"))
-def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
+def test_formulas_use_no_curve_letter_of_the_legend(kind):
     formulas = [bound(kind).formula]
     formulas += [
         bound(kind).formula_in(setup) for setup in every_problem() if on_problem(bound(kind), setup).holds
@@ -968,7 +968,7 @@ def test_the_drawn_line_equals_its_formula(kind, words):
     np.testing.assert_allclose(line.values, np.maximum(expected, 0), atol=1e-12)
 
 
-def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
+def test_ri_drawn_counts_distinct_rows_per_replica_and_equals_gd():
     described = experiment(protocol=DRAWN, learners={"GD": gd(1 / 32)}, d=16, replicas=3)
     trace = run(described)
     line = next(line for line in trace.lines if line.kind == "ri-drawn")
@@ -985,14 +985,14 @@ def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
     assert in_their_order.tolist() == [list(range(16))] * 3
 
 
-def test_ri_signed_scales_with_the_constant_of_every_loss_of_signs():
+def test_ri_signed_scales_with_the_constant_of_the_sign_loss():
     for loss, c in {"hinge": 1.0, "exponential": 1.0, "mistake": 0.0}.items():
         line = drawn(experiment(d=12, loss=loss), "ri-signed")
         np.testing.assert_allclose(line.values, c * (1 - line.x / 12), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("words", [{"n": 5}, {"n": 13}])
-def test_rank_bounds_are_distances_to_labels_of_that_rank(words):
+def test_svd_lines_equal_the_rank_bound_at_their_rank(words):
     described = experiment({"kind": "gaussian", "d": 8, **words}, "doubled", noise=0.2, seed=3)
     data = data_of(described)
     exact = rank_bound(data.labels.numpy().T)
@@ -1025,7 +1025,7 @@ def test_the_weights_of_a_neuron_from_a_random_start_have_rank_k_plus_1():
 
 
 @pytest.mark.parametrize("matrix", ["hadamard", "rademacher", "hadamard01"])
-def test_no_rank_is_above_its_lines(matrix):
+def test_measured_ranks_never_exceed_the_rank_lines(matrix):
     learners = {
         "GD": {"update": {"kind": "gd", "lr": 0.02}},
         "momentum": {"update": {"kind": "momentum", "lr": 0.01}},
@@ -1055,7 +1055,7 @@ def test_no_rank_is_above_its_lines(matrix):
     assert (by_name["EGU"] > about["rank-span"].values[: len(by_name["EGU"])]).any()
 
 
-def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_kernel():
+def test_the_svd_bound_binds_solvers_linear_in_the_labels():
     kernel = {"solver": {"kind": "kernel", "kernel": "xor-product"}}
     described = experiment("xor", "all", {"kernel": kernel, "VAW": {"solver": "vaw"}}, d=16)
     trace = run(described)
@@ -1069,7 +1069,7 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     ({"repeat": 2}, "one-pass"),
     ({}, {"kind": "one-pass", "replacement": True}),
 ])  # fmt: skip
-def test_duplicates_of_orthogonal_rows_are_those_of_hadamard_rows_to_an_invariant_learner(matrix, protocol):
+def test_the_duplicates_line_is_the_same_for_orthogonal_and_hadamard_rows(matrix, protocol):
     lines = []
     for kind in ("hadamard", "orthogonal"):
         learners = {"LLS": LLS, "EGU": EGU}
@@ -1088,7 +1088,7 @@ SHORT = {"kind": "sphere", "n": 12}
 """More points of a sphere than directions."""
 
 
-def test_least_squares_is_on_the_bound_of_points_of_a_sphere():
+def test_least_squares_attains_the_gaussian_bound_on_sphere_points():
     described = experiment(SHORT, learners={"LLS": LLS, "GD": gd(0.1)}, d=8, replicas=1000)
     trace = run(described)
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "ri-gaussian")
@@ -1101,7 +1101,7 @@ def test_least_squares_is_on_the_bound_of_points_of_a_sphere():
             assert (np.abs(values.mean(1) - line.values) / error < 4).all()
 
 
-def test_ridge_regression_on_noisy_points_of_a_sphere_is_above_the_bound_with_noise():
+def test_ridge_regression_on_noisy_sphere_points_stays_above_the_noise_bound():
     ridge = {"solver": {"kind": "ridge", "lam": 8 * 0.25}}
     settings = {"protocol": {"kind": "one-pass", "examples": 24}, "replicas": 200}
     trace = run(experiment({"kind": "sphere", "n": 200}, learners={"it": ridge}, d=8, noise=0.5, **settings))
@@ -1126,7 +1126,7 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
 
 @pytest.mark.parametrize("largest", [1, 3, 5000])
 @pytest.mark.parametrize("shape", [(12, 20), (20, 12)])
-def test_rank_bounds_of_whole_numbers_are_those_of_a_singular_value_decomposition(largest, shape):
+def test_rank_bounds_of_integer_labels_equal_the_singular_value_bounds(largest, shape):
     Y = np.random.default_rng(0).integers(-largest, largest + 1, shape)
     expected = rank_bound(Y.T.astype(float))
     rank_bounds = DrawnLabels(Y[None].astype(np.float32)).rank_bound(np.arange(len(expected)))
@@ -1134,7 +1134,7 @@ def test_rank_bounds_of_whole_numbers_are_those_of_a_singular_value_decompositio
 
 
 @pytest.mark.parametrize("doubled", [False, True])
-def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(doubled, monkeypatch):
+def test_rank_bounds_notice_one_non_orthogonal_target_among_many(doubled, monkeypatch):
     monkeypatch.setattr(examples, "PIECE", 6)
     H = sylvester(16)
     twice = H.copy()
@@ -1147,7 +1147,7 @@ def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(double
         )
 
 
-def test_svd_holds_for_these_very_labels():
+def test_losses_stay_above_the_svd_line_of_the_drawn_labels():
     learners = {"GD": gd(0.02), "momentum": {"update": "momentum"}, "LLS": LLS}
     trace = run(experiment("gaussian", "all", learners, d=12, seed=1))
     svd_line = next(line for line in trace.lines if line.kind == "svd")
@@ -1156,7 +1156,7 @@ def test_svd_holds_for_these_very_labels():
 
 
 @pytest.mark.parametrize("unit", ["start-sharpness", "start-jacobian"])
-def test_the_multiplicative_bound_does_not_take_a_rate_in_other_units_for_the_rate(unit):
+def test_the_multiplicative_bound_does_not_bind_rates_in_other_units(unit):
     learners = {
         "half": {"update": {"kind": "egu", "lr": 0.5}},
         "units": {"update": {"kind": "egu", "lr": 0.5}, "rate_unit": unit},
@@ -1171,7 +1171,7 @@ def test_the_multiplicative_bound_does_not_take_a_rate_in_other_units_for_the_ra
     assert units.mean() - 5 * units.std() / 8 > least, "the theorem is not about this rate"
 
 
-def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():
+def test_an_inapplicable_bound_has_no_curve_and_binds_no_learner():
     line = drawn(experiment("gaussian", d=8, **TWO), "ri-signed")
     assert not line.on_problem.holds
     assert line.applies_to == []
@@ -1179,7 +1179,7 @@ def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():
     assert {finding.reason for finding in line.on_learners.values()} == {line.on_problem.reason}
 
 
-def test_a_learner_that_is_not_invariant_is_not_bound_but_the_curve_is_there():
+def test_ri_signed_keeps_its_curve_but_binds_only_the_invariant_learner():
     line = drawn(experiment(d=8, **TWO), "ri-signed")
     assert line.applies_to == ["GD"]
     assert len(line.x) == 9
@@ -1190,7 +1190,7 @@ def test_a_learner_that_is_not_invariant_is_not_bound_but_the_curve_is_there():
     ("batch", "bound"),
     [({}, True), ({"batch": 2}, False), ({"batch": 16}, True), ({"replacement": True}, True)],
 )
-def test_a_solver_that_knows_more_rows_than_k_counts_is_bound_by_nothing(batch, bound):
+def test_ri_signed_does_not_bind_solvers_that_know_more_than_k_rows(batch, bound):
     protocol = {"kind": "steps", "steps": 3, **batch}
     trace = run(experiment(learners={"LLS": LLS, "GD": gd(0.01)}, d=16, protocol=protocol))
     (line,) = (trace_line for trace_line in trace.lines_of("loss") if trace_line.kind == "ri-signed")
@@ -1203,7 +1203,7 @@ def test_a_solver_that_knows_more_rows_than_k_counts_is_bound_by_nothing(batch, 
 
 @pytest.mark.parametrize("shape", [(40, 40), (12, 40), (40, 12), (1, 40)])
 @pytest.mark.parametrize("kind", ["signs", "repeated", "real"])
-def test_tails_of_labels_are_those_of_their_singular_values(kind, shape):
+def test_rank_bounds_equal_the_tails_of_squared_singular_values(kind, shape):
     generator = np.random.default_rng(0)
     labels = generator.normal(size=shape) if kind == "real" else generator.choice([-1.0, 1.0], shape)
     if kind == "repeated":

@@ -22,7 +22,7 @@ ERM = {"kind": "erm", "every": "training", "examples": "training"}
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_features_and_labels_are_those_that_scikit_learn_loads(name):
+def test_features_and_labels_equal_the_data_of_scikit_learn(name):
     loaded, (features, labels) = LOADERS[name](), read_bundled(name)
     assert features.shape == SIZES[name]
     np.testing.assert_array_equal(features, loaded.data)
@@ -55,7 +55,7 @@ def test_replicas_are_random_splits_and_columns_are_standardised_by_the_training
     np.testing.assert_array_equal(in_order, np.concatenate([features[:35], features[-25:]]))
 
 
-def test_test_rows_are_the_same_for_every_number_of_training_rows_with_and_without_a_rotation():
+def test_held_out_labels_depend_on_neither_training_size_nor_rotation():
     few, many, turned = splits(n=45), splits(n=90), splits(n=90, rotate=True)
     np.testing.assert_array_equal(few.labels[:, -25:], many.labels[:, -25:])
     np.testing.assert_array_equal(many.labels, turned.labels)
@@ -65,7 +65,7 @@ def test_test_rows_are_the_same_for_every_number_of_training_rows_with_and_witho
 
 
 @pytest.mark.parametrize(("table", "targets"), [("breast-cancer", 1), ("iris", 3), ("digits", 10)])
-def test_classes_are_targets_each_in_its_row(table, targets):
+def test_class_targets_equal_the_classes_of_scikit_learn(table, targets):
     loaded = LOADERS[table]()
     matrix = {"kind": "bundled", "table": table, "permute": False}
     labels = data_of(experiment(matrix, "classes", protocol=ERM)).labels.numpy()
@@ -103,7 +103,7 @@ def test_ridge_on_a_split_has_the_test_loss_of_scikit_learn():
         ({"table": "irises"}, "did you mean iris"),
     ],
 )
-def test_rows_and_tables_that_do_not_exist_are_refused(words, fault):
+def test_missing_rows_and_tables_are_refused(words, fault):
     with pytest.raises(BadInput, match=fault):
         experiment({"kind": "bundled", **words}, "file")
 

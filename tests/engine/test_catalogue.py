@@ -64,7 +64,7 @@ def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind,
 
 @looped("member", [member for *_, member in PARTS], ids=PART_IDS)
 @pytest.mark.slow
-def test_none_is_the_default_wherever_it_is_allowed(member):
+def test_every_optional_field_defaults_to_none(member):
     # Presets that are saved, and command lines that are copied, say None by leaving the field out.
     assert all(field.default is None for field in fields_of(member) if field.optional)
 
@@ -92,7 +92,7 @@ def test_every_default_is_valid(family, kind, member):
 
 
 @looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
-def test_a_part_is_equal_to_what_it_writes(family, kind, member, tmp_path):
+def test_a_part_survives_writing_and_reading(family, kind, member, tmp_path):
     for words in [{**ready(family, kind, "X.npy"), **variant} for variant in variants(member)]:
         part = catalogue.make(family, **words)
         assert part.kind == kind
@@ -109,7 +109,7 @@ NUMBERS = [
 
 @looped(("family", "kind", "field"), NUMBERS)
 @looped("value", [float("nan"), float("inf"), 1e300])
-def test_parts_refuse_numbers_that_are_not_finite_or_too_large(family, kind, field, value):
+def test_parts_refuse_non_finite_and_huge_numbers(family, kind, field, value):
     words = {**ready(family, kind, "X.npy"), field: value}
     with pytest.raises(msgspec.ValidationError):
         catalogue.make(family, **words)
@@ -124,7 +124,7 @@ WHOLE = [
 
 
 @looped(("family", "kind", "field"), WHOLE)
-def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field):
+def test_parts_refuse_whole_numbers_too_large_for_any_run(family, kind, field):
     words = {**ready(family, kind, "X.npy"), field: 2**40}
     with pytest.raises(msgspec.ValidationError):
         catalogue.make(family, **words)
@@ -133,7 +133,7 @@ def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field
 @pytest.mark.parametrize("target", catalogue.members("targets"))
 @pytest.mark.parametrize("matrix", catalogue.members("matrices"))
 @pytest.mark.slow
-def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, files):
+def test_every_matrix_runs_with_every_target_or_gives_a_reason(matrix, target, files):
     variants_of_matrix = variants(catalogue.members("matrices")[matrix])
     for words in (
         variants_of_matrix if crossing.all_combinations or target == "feature" else variants_of_matrix[:1]
@@ -171,7 +171,7 @@ def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, fil
 
 
 @pytest.mark.slow
-def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
+def test_targets_are_refused_only_by_incompatible_matrices(files):
     refused = set()
     for matrix in catalogue.members("matrices"):
         for target in catalogue.members("targets"):
@@ -226,7 +226,7 @@ def test_every_protocol_runs_with_every_loss(protocol, loss):
     assert {line.kind for line in trace.lines} == about_them
 
 
-def test_a_kind_that_two_members_claim_is_refused(monkeypatch):
+def test_two_members_of_the_same_kind_are_refused(monkeypatch):
     monkeypatch.setitem(catalogue.FOLDERS, "twice", "engine.updates")
     import engine.updates.gd as module
 
@@ -264,7 +264,7 @@ def test_finding_a_line_imports_no_other_line():
     assert done.stdout.split() == ["engine.theory.ri_signed"]
 
 
-def test_an_experiment_writes_what_it_reads():
+def test_an_experiment_survives_writing_and_reading():
     described = experiment({"kind": "gaussian", "n": 4}, learners={"LLS": LLS}, d=8)
     assert reading.parse(msgspec.to_builtins(described)) == described
     assert reading.parse(msgspec.json.decode(msgspec.json.encode(described))) == described

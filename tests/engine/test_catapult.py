@@ -31,7 +31,7 @@ def descended(m, d, rate, steps, target, seed):
 
 
 @pytest.mark.parametrize("product", [0.5, 1.9, 3.0])
-def test_the_recursion_is_gradient_descent(product):
+def test_the_recursion_equals_gradient_descent(product):
     m, d, target = 8, 5, 1.0
     _, (kernel, *_), _ = descended(m, d, 0.0, 0, target, 1)
     errors, kernels, curvatures = descended(m, d, product / kernel, 30, target, 1)
@@ -41,7 +41,7 @@ def test_the_recursion_is_gradient_descent(product):
     np.testing.assert_allclose(catapult.sharpness(run_of_formula, target, 1 / m), curvatures, rtol=1e-10)
 
 
-def test_several_nets_go_side_by_side():
+def test_nets_side_by_side_equal_nets_alone():
     starts = np.array([[0.3, 1.5], [-1.0, 2.5]])
     together = catapult.recursion(*starts.T, 1.0, 0.01, np.array([1.0, 1.4]), 20)
     for net, rate in enumerate((1.0, 1.4)):
@@ -51,13 +51,13 @@ def test_several_nets_go_side_by_side():
 
 
 @pytest.mark.parametrize(("product", "peak", "last"), [(2.5, 0.05337, 1.28234), (3.0, 0.1711, 0.2163)])
-def test_peak_and_landing_between_2_and_4_are_those_printed(product, peak, last):
+def test_peak_and_landing_between_2_and_4_equal_the_printed_values(product, peak, last):
     landed, rate = catapult.landing(product), product / 2
     assert landed.product == pytest.approx(last, abs=5e-4)
     assert landed.peak / (2 * rate**2) == pytest.approx(peak, abs=5e-4)
 
 
-def test_a_very_wide_net_lands_where_infinitely_wide_ones_do():
+def test_a_very_wide_net_lands_at_the_infinite_width_limit():
     m, kernel, product = 10**8, 2.0, 3.0
     errors = 1.0 * (product - 1) ** (np.arange(64) / 64)
     run_of_formula = catapult.recursion(errors, np.full(64, kernel), 0.0, 1 / m, product / kernel, 200)
@@ -65,7 +65,7 @@ def test_a_very_wide_net_lands_where_infinitely_wide_ones_do():
     assert landed == pytest.approx(catapult.landing(product).product, abs=1e-4)
 
 
-def test_up_to_2_it_stays_and_from_4_on_it_lands_nowhere():
+def test_the_landing_is_the_start_up_to_2_and_nan_from_4():
     assert [catapult.landing(product).product for product in (0.5, 1.9, 2.0)] == [0.5, 1.9, 2.0]
     assert np.isnan([catapult.landing(product).product for product in (4.0, 5.0)]).all()
 
@@ -89,7 +89,7 @@ MEASURED = {"claims": [{**SHARPNESS, "measure": "relative-sharpness"}]}
 
 
 @pytest.mark.parametrize("rate", [1.5, 2.5, 3.5])
-def test_loss_and_sharpness_of_every_replica_are_those_of_the_lines(rate):
+def test_loss_and_sharpness_of_every_replica_lie_on_their_lines(rate):
     trace = run(described({"update": {"kind": "gd", "lr": rate}}, **MEASURED))
     (curve,) = trace.curves
     lines = {line.kind: line for line in trace.lines}
@@ -101,7 +101,7 @@ def test_loss_and_sharpness_of_every_replica_are_those_of_the_lines(rate):
     np.testing.assert_allclose(curve.values("relative-sharpness").T, sharpness, rtol=1e-9)
 
 
-def test_the_lines_end_where_a_replica_counts_as_diverged():
+def test_the_lines_end_at_the_divergence_limit():
     trace = run(described({"update": {"kind": "gd", "lr": 5.0}}))
     (curve,) = trace.curves
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "catapult-loss")
@@ -112,7 +112,7 @@ def test_the_lines_end_where_a_replica_counts_as_diverged():
     assert curve.diverged == 3
 
 
-def test_the_limit_speaks_of_the_end_alone():
+def test_the_limit_line_has_a_value_only_at_the_last_point():
     trace = run(described(**MEASURED))
     (limit,) = (trace_line for trace_line in trace.lines if trace_line.kind == "catapult-limit")
     values = limit.of_curves["GD"].values[0]
@@ -128,14 +128,14 @@ def test_the_limit_speaks_of_the_end_alone():
     ({"layer_rates": {"W1": 0.5}}, "one rate for all layers"),
     ({"update": {"kind": "adam", "lr": 0.1}}, "uses adam"),
 ])  # fmt: skip
-def test_they_name_the_learners_that_they_do_not_bind(learner, reason):
+def test_the_catapult_loss_line_gives_the_reason_for_an_unbound_learner(learner, reason):
     other = described(learner)
     finding = catalogue.make("theory", "catapult-loss").binds(other.learners[0], other)
     assert not finding.holds
     assert reason in finding.reason
 
 
-def test_they_require_one_example_and_square_loss():
+def test_catapult_lines_require_one_example_and_square_loss():
     line = catalogue.make("theory", "catapult-loss")
     several = experiment({"kind": "sphere", "n": 3, "d": 4}, protocol={"kind": "steps"})
     assert "requires one example" in line.holds(several).reason

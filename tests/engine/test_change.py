@@ -42,7 +42,7 @@ def changed(described, group, record=-1):
 
 
 @pytest.mark.parametrize("group", [PERMUTATIONS, SIGN_FLIPS, SIGNED_PERMUTATIONS, ROTATIONS, rotations(2, 3)])
-def test_elements_are_orthogonal_random_and_move_every_coordinate_that_they_can(group):
+def test_sampled_group_elements_are_orthogonal_distinct_and_move_many_coordinates(group):
     stream = Streams([3])("it")
     first, second = element(group, stream, D), element(group, stream, D)
     for matrix in (first, second):
@@ -78,7 +78,7 @@ def egu(rows, labels, lr):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_the_measure_is_the_change_of_predictions_on_transformed_rows(group):
+def test_the_change_measure_equals_the_naive_prediction_change_on_transformed_rows(group):
     described = with_change(EGU, group, replicas=3, noise=0.1)
     data = data_of(described)
     turn = element(GROUPS[group], Streams(range(3))("transformations"), D, -1)
@@ -92,13 +92,13 @@ def test_the_measure_is_the_change_of_predictions_on_transformed_rows(group):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_run_beside_another_changes_nothing_of_it(group):
+def test_measuring_the_change_leaves_the_losses_unchanged(group):
     with_one, without = with_change(ADAM, group), experiment("gaussian", learners={"it": ADAM}, d=D)
     np.testing.assert_array_equal(run(with_one).curves[0].mean("loss"), run(without).curves[0].mean("loss"))
 
 
 @pytest.mark.slow
-def test_nets_start_from_what_corresponds_to_their_start():
+def test_gd_on_nets_is_invariant_to_every_group_and_adam_changes_under_rotations():
     net = gd(0.05, kind="dense", widths=[7], activation="tanh")
     adaptive = {**net, "update": {"kind": "adam", "lr": 0.05}}
     protocol = {"kind": "steps", "steps": D}
@@ -110,7 +110,7 @@ def test_nets_start_from_what_corresponds_to_their_start():
 
 
 @pytest.mark.slow
-def test_solvers_and_several_rates_and_curves_that_come_all_at_once_are_measured_too():
+def test_the_change_is_measured_for_solvers_several_rates_and_erm():
     assert changed(with_change(LLS, "rotations"), "rotations") < 1e-9
     basis = {"solver": "basis-pursuit"}
     assert changed(with_change(basis, "rotations"), "rotations", 3) > 1e-3
@@ -123,7 +123,7 @@ def test_solvers_and_several_rates_and_curves_that_come_all_at_once_are_measured
     assert changed(erm, "rotations") < 1e-12
 
 
-def test_it_is_computed_on_the_matrix_and_its_memory_is_counted():
+def test_the_change_measure_runs_on_dense_and_its_memory_is_estimated():
     claim = {"kind": "value", "text": "It is", "curve": "it", "at": 8, "below": 9}
     described, without = (
         experiment(d=64, learners={"it": gd(0.01)}, claims=claims)
@@ -134,7 +134,7 @@ def test_it_is_computed_on_the_matrix_and_its_memory_is_counted():
 
 
 @pytest.mark.slow
-def test_certificates_under_smaller_groups_follow_where_rotations_change_something():
+def test_smaller_groups_are_certified_only_if_rotations_change_predictions():
     batches = {"protocol": {"kind": "one-pass", "batch": 2}}
     described = experiment("gaussian", learners={"GD": gd(0.05), "Adam": ADAM, "EGU": EGU}, d=8, **batches)
     of_gd, of_adam, of_egu = (certificates(described, learner)[0] for learner in described.learners)
@@ -145,7 +145,7 @@ def test_certificates_under_smaller_groups_follow_where_rotations_change_somethi
 
 
 @pytest.mark.parametrize("group", [PERMUTATIONS, SIGN_FLIPS])
-def test_a_certificate_is_the_largest_change_under_two_elements_of_the_group(group):
+def test_a_certificate_is_the_larger_change_of_two_group_elements(group):
     described = experiment("gaussian", learners={"EGU": EGU}, d=D, seed=4)
     (learner,) = described.learners
     stream = Streams([4])("rotation")
@@ -166,7 +166,7 @@ def promised(group: Group, changes: dict[Group, float]) -> LearnerJudgement:
     return LearnerJudgement("it", Verdict(False, "it is said", group), changes, [])
 
 
-def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():
+def test_a_broken_declared_invariance_under_a_smaller_group_is_a_conflict():
     broken = promised(SIGNED_PERMUTATIONS, {ROTATIONS: 0.5, PERMUTATIONS: 1e-15, SIGN_FLIPS: 0.2})
     assert not broken.agrees
     assert (
@@ -184,14 +184,14 @@ def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():
     )
 
 
-def test_no_number_is_shown_for_a_learner_that_diverges_under_rotations():
+def test_a_change_by_divergence_is_reported_as_more_than_1000():
     told = promised(PERMUTATIONS, {ROTATIONS: 1.7e65, PERMUTATIONS: 0.0}).measurement
     assert "changed by rotations: max |Δŷ| / max |ŷ| is more than 1000, because the learner diverges;" in told
     assert "e+" not in told
 
 
 @pytest.mark.slow
-def test_a_judgement_measures_all_three_groups(monkeypatch):
+def test_a_judgement_finds_a_broken_permutation_invariance(monkeypatch):
     described = experiment("gaussian", learners={"EGU": EGU}, d=D)
     trace = run(described)
     assert judgement(described, trace, described.learners[0]).agrees

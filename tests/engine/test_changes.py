@@ -67,7 +67,7 @@ def holding(*changes):
     return [outcome.holds for outcome in outcomes], reasons
 
 
-def test_claims_of_a_preset_as_it_is_are_judged_also_in_a_file_of_the_user():
+def test_claims_of_an_unchanged_user_preset_are_judged():
     assert holding() == ([True, True], set())
 
 
@@ -83,7 +83,7 @@ def test_claims_of_a_preset_as_it_is_are_judged_also_in_a_file_of_the_user():
     ],
 )  # fmt: skip
 @pytest.mark.slow
-def test_claims_are_not_judged_once_the_problem_the_protocol_a_learner_or_an_axis_was_changed(change):
+def test_claims_are_not_judged_after_a_change_of_the_set_up(change):
     assert holding(change) == ([None, None], {SET_UP})
 
 
@@ -98,11 +98,11 @@ def test_claims_are_not_judged_once_the_problem_the_protocol_a_learner_or_an_axi
         'learners.GD.update.lr="0.5/d"',
     ],
 )
-def test_another_seed_more_replicas_other_titles_and_numbers_spelled_otherwise_leave_claims_judged(change):
+def test_claims_stay_judged_after_changes_of_seed_replicas_or_titles(change):
     assert holding(change) == ([True, True], set())
 
 
-def test_claims_are_not_judged_on_fewer_replicas_or_in_single_precision_in_place_of_double():
+def test_claims_are_not_judged_with_fewer_replicas_or_lower_precision():
     assert holding("run.replicas=1") == ([None, None], {FEWER})
     assert holding('run.dtype="float64"') == ([True, True], set())
     mine = presets.path_of("mine.toml")
@@ -110,18 +110,18 @@ def test_claims_are_not_judged_on_fewer_replicas_or_in_single_precision_in_place
     assert holding('run.dtype="float32"') == ([None, None], {COARSER})
 
 
-def test_a_claim_is_not_judged_if_the_picture_that_it_is_about_was_changed():
+def test_a_claim_is_not_judged_after_a_change_of_its_picture():
     assert holding('pictures[1].measure="norm"') == ([True, None], {PICTURE})
 
 
 @pytest.mark.parametrize(("equals", "holds"), [(1, True), (5, False)])
-def test_a_claim_of_the_user_is_judged_on_the_changed_set_up(equals, holds):
+def test_a_user_claim_is_judged_on_the_changed_set_up(equals, holds):
     words = 'kind = "value", text = "It is my own", picture = "middles", curve = "GD", at = 4, within = 1e-5'
     changes = "learners.GD.update.lr=1e-9", f"claims[1]={{{words}, equals = {equals}}}"
     assert holding(*changes) == ([None, holds], {SET_UP})
 
 
-def test_a_claim_that_is_not_judged_is_null_in_json_and_says_why():
+def test_an_unjudged_claim_is_null_in_json_with_a_reason():
     document = presets.document("mine.toml", ["protocol.examples=6"])
     outcome, _ = judge(run_sweep(presets.sweep_of("mine.toml", document)))
     assert written(outcome) == {

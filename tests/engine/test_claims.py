@@ -75,7 +75,7 @@ TOLERANT = [
 
 
 @pytest.mark.parametrize(("claim", "true", "false"), CASES)
-def test_a_claim_holds_on_one_side_and_fails_on_the_other(claim, true, false):
+def test_a_claim_holds_just_inside_its_limit_and_fails_just_outside(claim, true, false):
     for loss, expected in ((true, True), (false, False)):
         curve = LINE.copy()
         curve[4] = loss
@@ -103,7 +103,7 @@ def test_numbers_are_shown_to_the_digits_of_the_tolerance(loss, within, words):
 
 
 @pytest.mark.parametrize("form", TOLERANT)
-def test_standard_errors_are_a_tolerance_in_units_of_the_measured_one(form):
+def test_standard_errors_set_a_tolerance_in_measured_errors_that_adds_to_within(form):
     for loss, expected in ((0.5 - 0.039, True), (0.5 - 0.041, False)):
         curve = LINE.copy()
         curve[4] = loss
@@ -115,7 +115,7 @@ def test_standard_errors_are_a_tolerance_in_units_of_the_measured_one(form):
 
 
 @pytest.mark.parametrize("form", TOLERANT)
-def test_standard_errors_of_a_single_replica_allow_rounding_at_most(form):
+def test_standard_errors_of_a_single_replica_tolerate_only_rounding(form):
     curve = LINE.copy()
     curve[4] -= 1e-6
     assert not outcome(traced(curve), standard_errors=4, **form).holds
@@ -123,7 +123,7 @@ def test_standard_errors_of_a_single_replica_allow_rounding_at_most(form):
 
 @pytest.mark.parametrize("at", [0, 1, 7, 8])
 @pytest.mark.parametrize("form", ["follows", "never_below"])
-def test_a_claim_over_the_curve_looks_at_every_record(form, at):
+def test_a_claim_about_a_line_checks_every_evaluation_point(form, at):
     curve = LINE.copy()
     curve[at] -= 0.1
     judged = outcome(traced(curve), kind="line", within=0.05, **{form: "ri-signed"})
@@ -131,7 +131,7 @@ def test_a_claim_over_the_curve_looks_at_every_record(form, at):
     assert f"at k = {at}" in judged.detail
 
 
-def test_places_without_a_value_are_no_part_of_a_claim_about_a_line():
+def test_a_claim_about_a_line_ignores_points_without_a_value():
     losses = np.asarray(LINE) + 0.1
     losses[0] = np.nan
     assert outcome(traced(losses), kind="line", never_below="ri-signed").holds
@@ -139,14 +139,14 @@ def test_places_without_a_value_are_no_part_of_a_claim_about_a_line():
     assert not outcome(traced(losses), kind="line", never_below="ri-signed").holds
 
 
-def test_never_below_allows_being_above_and_follows_does_not():
+def test_a_curve_above_the_line_satisfies_never_below_but_not_follows():
     curve = LINE + 0.2
     assert outcome(traced(curve), kind="line", never_below="ri-signed").holds
     assert not outcome(traced(curve), kind="line", follows="ri-signed", within=0.1).holds
 
 
 @pytest.mark.parametrize("form", ["follows", "never_below"])
-def test_a_bound_that_does_not_hold_on_the_problem_proves_nothing(form):
+def test_a_claim_about_an_inapplicable_bound_fails(form):
     judged = outcome(traced(LINE, bound=[], holds=False), kind="line", within=0.1, **{form: "ri-signed"})
     assert not judged.holds
     assert "does not apply" in judged.detail
@@ -154,13 +154,13 @@ def test_a_bound_that_does_not_hold_on_the_problem_proves_nothing(form):
 
 @pytest.mark.parametrize("form", ["follows", "never_below"])
 @pytest.mark.parametrize("length", [0, 1, 8])
-def test_a_curve_that_ends_early_proves_nothing(form, length):
+def test_a_claim_about_a_truncated_curve_fails(form, length):
     judged = outcome(traced(LINE[:length]), kind="line", within=0.1, **{form: "ri-signed"})
     assert not judged.holds
 
 
 @pytest.mark.parametrize("form", [{"equals": 0.0, "within": 9.0}, {"below": 9.0}, {"above": -9.0}])
-def test_a_record_that_is_not_there_proves_nothing(form):
+def test_a_claim_at_a_missing_evaluation_point_fails(form):
     judged = outcome(traced(LINE[:4]), kind="value", at=4, **form)
     assert not judged.holds
     assert judged.measured is None
@@ -197,7 +197,7 @@ def spanned(rank):
         (spanned, {"measure": "rank", "above": 3}, 4, 3),
     ],
 )
-def test_a_claim_may_speak_of_the_error_and_of_the_rank(make_trace, claim, true, false):
+def test_a_value_claim_can_use_the_error_or_the_rank(make_trace, claim, true, false):
     labels = {"target": "all", "spectrum": True} if make_trace is spanned else {"labels": "sign"}
     words = {"kind": "value", "text": "It is so", "curve": "it", "at": 4, **claim}
     described = experiment(d=D, learners={"it": gd(0.1)}, claims=[words], **labels)
@@ -218,14 +218,14 @@ def test_a_claim_may_speak_of_the_error_and_of_the_rank(make_trace, claim, true,
         ({"between": [0.5]}, "claims[0].between"),
     ],
 )
-def test_a_claim_of_what_is_not_measured_is_refused(claim, where):
+def test_a_claim_about_an_unmeasured_quantity_is_refused(claim, where):
     words = {"kind": "value", "text": "It is so", "curve": "it", "at": 4, **claim}
     with pytest.raises(BadInput) as caught:
         run(experiment(d=D, learners={"it": gd(0.1)}, claims=[words]))
     assert caught.value.where == where
 
 
-def test_a_claim_of_the_error_needs_signs():
+def test_a_claim_about_the_error_requires_class_labels():
     words = {"kind": "value", "text": "It", "curve": "it", "at": 4, "measure": "error", "below": 0.5}
     with pytest.raises(BadInput, match="labels are two classes"):
         run(experiment("gaussian", d=D, learners={"it": gd(0.1)}, claims=[words]))
@@ -250,7 +250,7 @@ def alike(trace):
 @pytest.mark.parametrize(
     ("moved", "expected"), [(0.009, True), (-0.009, True), (0.011, False), (-0.011, False)]
 )
-def test_two_curves_are_the_same_only_if_they_are_so_at_every_record(at, moved, expected):
+def test_same_as_holds_only_within_tolerance_at_every_evaluation_point(at, moved, expected):
     loss = LINE.copy()
     loss[at] += moved
     judged = alike(pair(loss, LINE))
@@ -260,14 +260,14 @@ def test_two_curves_are_the_same_only_if_they_are_so_at_every_record(at, moved, 
 
 
 @pytest.mark.parametrize("lengths", [(0, 0), (1, 1), (8, 9), (9, 8)])
-def test_curves_that_end_early_are_not_known_to_be_the_same(lengths):
+def test_same_as_fails_for_truncated_curves(lengths):
     judged = alike(pair(LINE[: lengths[0]], LINE[: lengths[1]]))
     assert not judged.holds
     assert judged.measured is None
 
 
 @pytest.mark.parametrize("other", ["it", "nobody"])
-def test_a_curve_is_compared_with_that_of_another_learner(other):
+def test_same_as_refuses_its_own_curve_and_unknown_learners(other):
     with pytest.raises(BadInput, match="'other'") as caught:
         check(
             experiment(
@@ -283,12 +283,12 @@ def test_a_curve_is_compared_with_that_of_another_learner(other):
     ("measure", "words"),
     [("loss", "loss"), ("norm", "norm of w"), ("regions", "cells of the plane"), ("error", "error")],
 )
-def test_the_detail_of_a_claim_says_what_is_measured_in_words(measure, words):
+def test_claim_details_name_the_measure_in_words(measure, words):
     picture = Picture(measure=catalogue.make("measures", measure))
     assert name_of(view_of(picture, "k", "y", False, False, 1e-11)) == words
 
 
-def test_a_claim_of_divergence_holds_only_if_it_diverged():
+def test_a_claim_of_divergence_holds_only_for_a_diverged_curve():
     judged = outcome(traced(LINE[:4], diverged_at=4.0), kind="diverges")
     assert judged.holds
     assert judged.measured == 4
@@ -299,7 +299,7 @@ def test_a_claim_of_divergence_holds_only_if_it_diverged():
 
 @pytest.mark.parametrize("field", ["equals", "within", "standard_errors", "below", "above"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_claim_that_cannot_fail_or_cannot_hold_is_refused(field, value):
+def test_claims_with_non_finite_numbers_are_refused(field, value):
     claim = {"kind": "value", "text": "It", "curve": "it", "at": 4}
     claim |= {"below": value} if field == "below" else {"above": value} if field == "above" else {}
     if field in ("equals", "within", "standard_errors"):
@@ -309,7 +309,7 @@ def test_a_claim_that_cannot_fail_or_cannot_hold_is_refused(field, value):
     assert caught.value.where == f"claims[0].{field}"
 
 
-def test_claims_of_a_real_run_hold_and_their_opposites_fail():
+def test_true_claims_about_a_run_hold_and_false_claims_fail():
     learners = {"GD": gd(1 / 32), "LLS": LLS, "EGU": {"update": {"kind": "egu", "lr": 0.2}}}
     true = [
         {"kind": "value", "text": "a", "curve": "GD", "at": 8, "equals": 0.5, "within": 1e-9},

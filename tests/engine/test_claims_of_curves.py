@@ -67,7 +67,7 @@ def line(values, **binds):
     ],
     ids=lambda claim: " at ".join([claim["kind"], *["4"] * ("at" in claim)]),
 )
-def test_no_claim_holds_beside_a_learner_that_was_halted_before_its_first_record(claim):
+def test_no_comparison_holds_with_a_curve_without_evaluation_points(claim):
     nothing = Curve("other", RECORDS, 1, Verdict(True, "made by hand"))
     assert not judged(claim, it=np.ones(RECORDS), other=nothing).holds
 
@@ -112,7 +112,7 @@ def test_a_slope_is_the_exponent_of_a_power_law(claim, expected):
     assert 0.005 < outcome.stderr < 0.01
 
 
-def test_a_slope_that_all_replicas_share_says_so_and_has_no_standard_error_of_0():
+def test_details_of_a_slope_shared_by_all_replicas_omit_the_standard_error():
     losses = np.tile(np.exp2(-K), (3, 1))
     outcome = judged({"kind": "slope", "linear": True, "below": 0}, it=losses)
     assert outcome.stderr == 0
@@ -120,7 +120,7 @@ def test_a_slope_that_all_replicas_share_says_so_and_has_no_standard_error_of_0(
     assert "standard error" not in outcome.detail
 
 
-def test_a_slope_may_be_linear_and_needs_two_places():
+def test_a_slope_can_be_linear_and_requires_two_points():
     outcome = judged({"kind": "slope", "linear": True, "equals": -0.5, "within": 1e-9}, it=9 - 0.5 * K)
     assert outcome.holds
     assert outcome.stderr is None
@@ -129,7 +129,7 @@ def test_a_slope_may_be_linear_and_needs_two_places():
     assert "needs two x positions with x > 0 and y > 0, but the curve has 1" in outcome.detail
 
 
-def test_a_slope_goes_through_positive_places_only():
+def test_a_log_log_slope_uses_positive_points_only():
     values = np.where(K < 5, K**2, 0.0)
     outcome = judged({"kind": "slope", "equals": 2, "within": 1e-9}, it=values)
     assert outcome.holds
@@ -151,7 +151,7 @@ def test_a_slope_goes_through_positive_places_only():
         ({"equals": 1.4, "within": 0.39}, False, None),
     ],
 )
-def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
+def test_a_ratio_claim_is_judged_at_its_worst_point(claim, expected, at, to):
     below = 2 - K / 8
     values = below * (1 + 0.1 * K)
     outcome = judged({"kind": "ratio", "to": to, **claim}, lines=[line(below)], it=values, other=below)
@@ -173,13 +173,13 @@ def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
     ],
     ids=lambda claim: " ".join(map(str, claim.values())),
 )
-def test_a_claim_beside_a_line_says_where_that_does_not_bind_its_curve(claim, binds):
+def test_claims_about_a_line_report_a_line_that_does_not_apply(claim, binds):
     outcome = judged(claim, lines=[line(2 - K / 4, it=binds)], it=1 - K / 40, other=2 - K / 4)
     is_told = "(the ri-signed does not apply to it)" in outcome.detail
     assert is_told == (not binds and "ri-signed" in claim.values())
 
 
-def test_the_error_of_a_ratio_leaves_out_the_same_replica_of_both():
+def test_ratio_errors_use_a_paired_jackknife_over_replicas():
     values, other = exponents(0.5)[:, 1:], exponents(0.2)[::-1, 1:]
     values, other = (np.concatenate([np.ones((5, 1)), array], 1) for array in (values, other))
     outcome = judged({"kind": "ratio", "to": "other", "at": 8, "above": 1}, it=values, other=other)
@@ -188,14 +188,14 @@ def test_the_error_of_a_ratio_leaves_out_the_same_replica_of_both():
     assert outcome.stderr == pytest.approx(expected, rel=1e-9)
 
 
-def test_nothing_is_a_multiple_of_nothing():
+def test_a_ratio_claim_skips_zero_denominators_and_fails_without_points():
     outcome = judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=0 * K)
     assert not outcome.holds
     assert "there is no x" in outcome.detail
     assert judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=np.maximum(K - 3, 0) + K).holds
 
 
-def test_order_is_at_every_place_or_at_one():
+def test_an_order_claim_covers_every_point_or_one_given_point():
     higher = 2 - K / 8
     lower = higher - 0.1 * (K > 0)
     assert judged({"kind": "order", "below": "other"}, it=lower, other=higher).holds
@@ -209,7 +209,7 @@ def test_order_is_at_every_place_or_at_one():
 
 
 @pytest.mark.parametrize("at", [None, 8])
-def test_order_may_ask_for_a_distance_in_standard_errors_of_the_gap(at):
+def test_an_order_claim_can_require_a_gap_in_standard_errors(at):
     noise = np.outer(SPREAD, np.ones(RECORDS))
     values, other = 1 + noise, 1.05 + 3 * noise
     claim = {"kind": "order", "below": "other"} | ({} if at is None else {"at": at})
@@ -221,7 +221,7 @@ def test_order_may_ask_for_a_distance_in_standard_errors_of_the_gap(at):
 
 
 @pytest.mark.parametrize("other", ["other", "ri-signed"])
-def test_a_crossing_is_where_the_gap_changes_its_sign(other):
+def test_a_crossing_is_at_the_sign_change_of_the_gap(other):
     values, level = 1 - K / 8, np.full(RECORDS, 0.3)
     claim = {"kind": "crossing", "other": other, "equals": 5.6, "within": 1e-9}
     outcome = judged(claim, lines=[line(level)], it=values, other=level)
@@ -232,7 +232,7 @@ def test_a_crossing_is_where_the_gap_changes_its_sign(other):
     assert "does not cross" in outcome.detail
 
 
-def test_a_start_that_two_curves_share_is_no_crossing():
+def test_a_shared_start_of_two_curves_is_no_crossing():
     other = np.array([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
     values = np.array([1, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1])
     outcome = judged({"kind": "crossing", "other": "other", "between": [3, 5]}, it=values, other=other)
@@ -240,7 +240,7 @@ def test_a_start_that_two_curves_share_is_no_crossing():
     assert outcome.measured == pytest.approx(4)
 
 
-def test_the_error_of_a_crossing_is_that_of_the_place():
+def test_crossing_errors_are_jackknife_errors_of_the_crossing_position():
     values = 1 - np.outer(1 + SPREAD, K / 8)
     level = np.full((5, RECORDS), 0.3)
     outcome = judged({"kind": "crossing", "other": "other", "above": 5}, it=values, other=level)
@@ -260,7 +260,7 @@ def test_a_share_counts_replicas(share, expected):
     assert "3 of 5 replicas" in outcome.detail
 
 
-def test_a_replica_that_diverged_is_no_part_of_a_share():
+def test_a_replica_does_not_count_towards_a_share_after_its_divergence():
     values = np.full((5, RECORDS), 0.05)
     values[1, 6:] = np.nan
     partly_diverged = curve("it", values, divergences=[np.nan, 6, np.nan, np.nan, np.nan])
@@ -291,7 +291,7 @@ WHOLE = [
 
 
 @pytest.mark.parametrize("claim", WHOLE, ids=[claim["kind"] for claim in WHOLE])
-def test_a_claim_over_the_whole_curve_needs_the_whole_curve(claim):
+def test_a_claim_about_a_whole_curve_fails_for_a_truncated_curve(claim):
     values = np.array([5.0, 4, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     other = np.array([6.0, 5, 4, 3, 2, 1, 0.7, 0.6, 0.5])
     if claim["kind"] == "crossing":
@@ -304,7 +304,7 @@ def test_a_claim_over_the_whole_curve_needs_the_whole_curve(claim):
 
 
 @pytest.mark.parametrize("kind", ["value", "share"])
-def test_a_claim_about_a_place_needs_no_more_than_that_place(kind):
+def test_a_claim_at_a_point_requires_the_curve_only_up_to_it(kind):
     claim = {"kind": kind, "at": 2, "below": 2}
     assert judged(claim, it=[3.0, 2, 1]).holds
     assert not judged(claim, it=[3.0, 2]).holds
@@ -339,7 +339,7 @@ def swept(claims, losses, **words):
     return Results(sweep, traces, set(traces))
 
 
-def test_a_slope_along_an_axis_has_the_error_of_the_whole_reduction():
+def test_slope_errors_along_an_axis_are_jackknife_errors_over_replicas():
     losses = [np.exp((0.9 + SPREAD) * np.log(size)) for size in SIZES]
     results = swept([{**TEXT, "kind": "slope", "curve": "it", "between": [0.88, 0.92]}], losses)
     (outcome,) = judge(results)
@@ -355,7 +355,7 @@ def test_a_slope_along_an_axis_has_the_error_of_the_whole_reduction():
     assert not judge(results)[0].holds, "a point is missing"
 
 
-def test_a_claim_without_a_curve_speaks_of_every_one_with_the_numbers_that_it_has_there():
+def test_a_claim_without_a_curve_covers_every_curve_at_its_axis_value():
     pictures = [{"x": "k", "measure": "loss", "curves": "size"}]
     claim = {**TEXT, "kind": "value", "at": 8, "equals": "size/2", "within": 1e-9}
     losses = [np.full(2, size / 2) for size in SIZES]
@@ -368,7 +368,7 @@ def test_a_claim_without_a_curve_speaks_of_every_one_with_the_numbers_that_it_ha
     assert judge(swept([named], losses, pictures=pictures))[0].holds
 
 
-def test_a_claim_names_its_picture_and_may_have_another_measure():
+def test_a_claim_can_name_its_picture_and_its_measure():
     pictures = [
         {"name": "sizes", "x": "size", "measure": "loss"},
         {"name": "ends", "x": "k", "measure": "loss", "curves": "size", "times": "10"},
@@ -401,14 +401,14 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no theory line 'x'"),
     ],
 )
-def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, reason):
+def test_impossible_claims_about_a_sweep_are_refused_with_place_and_reason(claim, where, reason):
     with pytest.raises(BadInput) as caught:
         swept([{**TEXT, **claim}], [np.ones(2)] * 3)
     assert caught.value.where == where
     assert reason in caught.value.fault
 
 
-def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
+def test_a_claim_about_a_line_uses_the_line_at_its_axis_values():
     nets = [{"name": "net", "architecture": {"kind": "dense", "depth": 3, "width": 8, "cw": "cw"}}]
     follows = {"kind": "line", "follows": "layer-recursion", "standard_errors": 5}
     claims = [{**follows, "text": "it follows its own", "curve": f"net, cw = {cw:g}"} for cw in (1, 4)]
@@ -445,7 +445,7 @@ def test_a_difference_has_the_error_of_paired_replicas():
         assert judged(claim, it=it, other=other).holds is holds
 
 
-def test_a_difference_to_a_line_is_that_place_by_place():
+def test_a_difference_to_a_line_is_judged_point_by_point():
     curves = np.tile(1 - K / 10, (5, 1))
     curves[:, 3] += 0.2
     for bound, holds in ((0.21, True), (0.19, False)):
@@ -465,7 +465,7 @@ def of_replicas(per_replica):
     {"kind": "difference", "to": "ri-signed", "above": 0.0, "standard_errors": 3},
     {"kind": "line", "never_below": "ri-signed", "standard_errors": 3},
 ])  # fmt: skip
-def test_a_line_with_values_for_every_replica_is_compared_replica_by_replica(claim):
+def test_a_line_per_replica_is_compared_replica_by_replica(claim):
     rng = np.random.default_rng(1)
     per_replica = rng.normal(1, 0.3, (5, RECORDS))
     noise = 0.001 * rng.normal(0, 1, per_replica.shape)
@@ -476,7 +476,7 @@ def test_a_line_with_values_for_every_replica_is_compared_replica_by_replica(cla
     assert not below.holds, "by ten of its own errors, and none of those of the curve"
 
 
-def test_outcomes_call_curves_what_legends_call_them():
+def test_claim_outcomes_use_the_curve_names_of_legends():
     learners = {"GD": 0.02, "fast": 0.05}
     claims = [
         {"kind": "order", "curve": "GD, turned = False", "below": "fast, turned = False"},

@@ -53,7 +53,7 @@ def slope(X, y, w):
 @by_shape
 @by_strength
 @pytest.mark.slow
-def test_l2_logistic_has_no_slope_left(X, y, C):
+def test_l2_logistic_satisfies_its_stationarity_condition(X, y, C):
     w = solve("l2-logistic", X, y, C=C)
     scale = max(abs(C * slope(X, y, 0 * w)).max(), 1e-300)
     np.testing.assert_allclose(C * slope(X, y, w) / scale, w / scale, rtol=0, atol=1e-6)
@@ -61,7 +61,7 @@ def test_l2_logistic_has_no_slope_left(X, y, C):
 
 @by_shape
 @by_strength
-def test_l1_logistic_has_slope_1_where_it_is_not_0_and_less_elsewhere(X, y, C):
+def test_l1_logistic_satisfies_its_subgradient_condition(X, y, C):
     w = solve("l1-logistic", X, y, C=C)
     slopes, scale = C * slope(X, y, w), max(1.0, abs(C * slope(X, y, 0 * w)).max())
     on = w != 0
@@ -72,7 +72,7 @@ def test_l1_logistic_has_slope_1_where_it_is_not_0_and_less_elsewhere(X, y, C):
 
 
 @pytest.mark.parametrize(("kind", "p"), [("l1-logistic", "1"), ("l2-logistic", "2")])
-def test_logistic_solvers_minimise_their_objective_and_that_of_the_constraint(kind, p):
+def test_logistic_solvers_minimise_the_penalised_and_the_constrained_objective(kind, p):
     X, y = examples(6, 20, 3, noise=0.5)
 
     def penalty(w):
@@ -97,7 +97,7 @@ def test_logistic_solvers_minimise_their_objective_and_that_of_the_constraint(ki
     ],
 )
 @pytest.mark.slow
-def test_the_strength_is_chosen_on_the_last_of_the_examples(kind, fitted, strengths):
+def test_logistic_strengths_are_chosen_by_hold_out(kind, fitted, strengths):
     chosen_strengths = set()
     for seed in range(8):
         X, y = examples(seed, 20, 6, noise=1.0)
@@ -109,7 +109,7 @@ def test_the_strength_is_chosen_on_the_last_of_the_examples(kind, fitted, streng
     np.testing.assert_array_equal(solve(kind, X, y), solve(kind, X, y, C=strengths[0]))
 
 
-def test_strengths_are_those_within_the_range():
+def test_strengths_lie_within_the_configured_range():
     assert l2_logistic.strengths(0.03, 30.0, (1, 3)) == [0.03, 0.1, 0.3, 1, 3, 10, 30]
     assert l2_logistic.strengths(0.2, 0.25, (1, 3)) == [0.2]
     with pytest.raises(BadInput, match="3 is above the largest C to try, 1; take at most 1") as caught:
@@ -118,13 +118,13 @@ def test_strengths_are_those_within_the_range():
 
 
 @by_shape
-def test_max_margin_is_the_best_of_all_sets_of_support_vectors(X, y):
+def test_max_margin_equals_an_exhaustive_search_over_support_vectors(X, y):
     actual, expected = widest(X[:12], y[:12]), widest_margin(X[:12], y[:12])
     np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize(("k", "d"), [(4, 30), (40, 30), (200, 20)])
-def test_max_margin_has_margin_1_at_its_support_vectors_and_more_elsewhere(k, d):
+def test_max_margin_satisfies_its_optimality_conditions(k, d):
     X, y = examples(8, k, d)
     w = solve("max-margin", X, y)
     margins = y * (X @ w)
@@ -135,7 +135,7 @@ def test_max_margin_has_margin_1_at_its_support_vectors_and_more_elsewhere(k, d)
     assert coefficients.min() >= -1e-8 * coefficients.max()
 
 
-def test_max_margin_has_no_weights_once_nothing_separates_the_examples():
+def test_max_margin_has_no_weights_once_examples_are_inseparable():
     described = experiment({"kind": "xor", "d": 8}, learners={"it": {"solver": "max-margin"}})
     margin_weights = weights(described)[:, 0]
     gone = np.isnan(margin_weights).all(1)
@@ -193,7 +193,7 @@ def test_eg_hedge_bayes_and_adaboost_have_the_same_weights():
         np.testing.assert_allclose(same, by_name["EG"], rtol=1e-12)
 
 
-def test_the_own_vote_of_adaboost_takes_the_edge_of_its_weak_hypothesis():
+def test_an_adaboost_step_with_its_own_vote_leaves_zero_edge():
     rng, rule = np.random.default_rng(0), catalogue.make("updates", "adaboost")
     w = {"w": torch.from_numpy(rng.dirichlet(np.ones(8), 3))}
     margins = {"w": torch.from_numpy(rng.choice([-1.0, 1.0], (3, 8)))}
@@ -204,13 +204,13 @@ def test_the_own_vote_of_adaboost_takes_the_edge_of_its_weak_hypothesis():
 
 
 @by_shape
-def test_the_perceptron_adds_its_mistakes_in_passes_until_there_are_none(X, y):
+def test_the_perceptron_solver_equals_a_naive_loop_for_any_number_of_passes(X, y):
     for passes in (1, 3, 1000):
         expected, _ = perceptron(X, y, passes)
         np.testing.assert_allclose(solve("perceptron", X, y, passes=passes), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_rounding_decides_no_mistake_of_the_perceptron_on_orthogonal_examples():
+def test_perceptron_mistakes_on_orthogonal_examples_do_not_depend_on_rounding():
     X = sylvester(8).astype(float)
     y, expected = X[:, 3], X.T @ X[:, 3]
     rng = np.random.default_rng(0)
@@ -219,7 +219,7 @@ def test_rounding_decides_no_mistake_of_the_perceptron_on_orthogonal_examples():
         np.testing.assert_allclose(Q @ solve("perceptron", X @ Q, y), expected, rtol=0, atol=1e-12)
 
 
-def test_the_perceptron_ends_where_it_makes_no_mistake_and_after_its_passes():
+def test_the_perceptron_stops_without_mistakes_or_after_its_passes():
     X, y = SHAPES["more than features"]
     assert (y * (X @ solve("perceptron", X, y)) > 0).all()
     assert perceptron(X, y, 1)[1] > 0
@@ -228,7 +228,7 @@ def test_the_perceptron_ends_where_it_makes_no_mistake_and_after_its_passes():
 
 
 @pytest.mark.parametrize("kind", ["l1-logistic", "l2-logistic", "max-margin", "perceptron"])
-def test_labels_that_are_not_signs_are_refused(kind):
+def test_classifiers_refuse_labels_other_than_signs(kind):
     learners = {"it": {"solver": kind}}
     experiment("gaussian", learners=learners, labels="sign")
     for words in ({"matrix": "gaussian"}, {"matrix": "hadamard01"}, {"noise": 0.1, "labels": "sign"}):

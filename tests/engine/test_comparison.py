@@ -46,7 +46,7 @@ def falling(rate: float) -> np.ndarray:
 SLOW = 1 - K / 128
 
 
-def test_twice_as_many_features_cost_gd_twice_the_examples_and_egu_a_few():
+def test_doubling_features_doubles_the_examples_of_gd_and_adds_few_to_egu():
     views = []
     for d in (128, 256):
         experiment = presets.load("hadamard-128", [f"problem.matrix.d={d}", "run.device=cpu", "claims=[]"])
@@ -61,7 +61,7 @@ def test_twice_as_many_features_cost_gd_twice_the_examples_and_egu_a_few():
             assert (y[place:] < 0.1).all()
 
 
-def test_a_curve_that_stays_above_in_one_run_never_gets_there():
+def test_a_curve_above_the_threshold_in_one_run_is_reported_as_never():
     earlier, later = losses(GD=SLOW, EGU=falling(9)), losses(GD=SLOW + 0.2, EGU=falling(5))
     assert comparison(CHANGE, earlier, later) == (
         f"{CHANGE}: GD 116 examples → never, EGU 21 → 12 until loss stays below a tenth"
@@ -69,26 +69,26 @@ def test_a_curve_that_stays_above_in_one_run_never_gets_there():
     assert comparison(CHANGE, later, earlier).startswith(f"{CHANGE}: GD never → 116 examples, EGU 12 → 21")
 
 
-def test_curves_that_stay_above_in_both_runs_are_left_out():
+def test_curves_above_the_threshold_in_both_runs_are_omitted():
     earlier, later = losses(GD=SLOW + 1, EGU=falling(9)), losses(GD=SLOW + 1, EGU=falling(5))
     assert comparison(CHANGE, earlier, later) == (
         f"{CHANGE}: EGU 21 → 12 examples until loss stays below a tenth"
     )
 
 
-def test_where_no_loss_comes_down_the_values_at_the_end_are_compared():
+def test_final_losses_are_compared_if_no_loss_reaches_the_threshold():
     earlier, later = losses(GD=SLOW + 1, EGU=SLOW + 2), losses(GD=SLOW + 1.5, EGU=SLOW + 4)
     assert comparison(CHANGE, earlier, later) == (
         f"{CHANGE}: at the end, loss is 2 → 4 for EGU and 1 → 1.5 for GD"
     )
 
 
-def test_of_another_measure_the_values_at_the_end_are_compared():
+def test_final_values_are_compared_for_measures_other_than_loss():
     earlier, later = losses("error", GD=SLOW), losses("error", GD=falling(60))
     assert comparison(CHANGE, earlier, later) == f"{CHANGE}: at the end, error is 0 → 0.118 for GD"
 
 
-def test_of_many_curves_the_slowest_and_the_fastest_are_compared():
+def test_only_the_slowest_and_the_fastest_of_many_curves_are_compared():
     curves = {f"net {rate}": falling(rate) for rate in (20, 9, 30, 12)}
     moved = {curve_name: y**2 for curve_name, y in curves.items()}
     assert comparison(CHANGE, losses(**curves), losses(**moved)) == (
@@ -103,7 +103,7 @@ def test_runs_without_a_common_curve_are_not_compared(earlier: dict, later: dict
     assert comparison(CHANGE, losses(**earlier), losses(**later)) == ""
 
 
-def test_a_long_change_leaves_the_clause_out():
+def test_a_long_change_drops_the_threshold_clause():
     long = ", ".join(f"field {number} 1 → 2" for number in range(8))
     sentence = comparison(long, losses(GD=falling(9)), losses(GD=falling(5)))
     assert sentence == f"{long}: GD 21 → 12 examples"

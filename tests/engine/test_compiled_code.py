@@ -37,7 +37,7 @@ def compiled_file(code):
     return file
 
 
-def test_a_note_holds_as_long_as_the_files_are_there_and_the_sources_as_they_were(code):
+def test_a_note_is_valid_while_its_files_exist_and_sources_are_unchanged(code):
     assert not code.is_there
     file = compiled_file(code)
     code.note(file)
@@ -50,7 +50,7 @@ def test_a_note_holds_as_long_as_the_files_are_there_and_the_sources_as_they_wer
     assert not code.is_there
 
 
-def test_a_note_is_of_a_processor_and_of_the_settings_of_the_compiler(code, monkeypatch):
+def test_a_note_depends_on_the_machine_and_the_compiler_settings(code, monkeypatch):
     code.note(compiled_file(code))
     with monkeypatch.context() as patch:
         patch.setenv("NUMBA_CACHE_DIR", "/elsewhere")
@@ -60,13 +60,13 @@ def test_a_note_is_of_a_processor_and_of_the_settings_of_the_compiler(code, monk
     assert not code.is_there
 
 
-def test_of_what_was_not_kept_there_is_no_note(code):
+def test_code_without_cached_files_gets_no_note(code):
     code.note()
     assert not code.is_there
     assert not [*code.sources[0].parent.rglob("*.json")]
 
 
-def test_a_damaged_note_says_nothing(code):
+def test_a_damaged_note_counts_as_missing(code):
     code.note(compiled_file(code))
     (note,) = code.sources[0].parent.rglob("*.json")
     for damaged in (b"", b"[]", b"{}", b"\xff", json.dumps({"of": 1, "files": 2}).encode()):
@@ -74,9 +74,7 @@ def test_a_damaged_note_says_nothing(code):
         assert not code.is_there
 
 
-def test_where_the_package_cannot_be_written_to_the_note_is_in_the_cache_folder_of_the_user(
-    code, own_folders, monkeypatch
-):
+def test_notes_go_to_the_user_cache_if_the_package_is_read_only(code, own_folders, monkeypatch):
     beside = code.sources[0].parent / "__pycache__"
     write = compiled_code.files.write
 
@@ -91,12 +89,12 @@ def test_where_the_package_cannot_be_written_to_the_note_is_in_the_cache_folder_
     assert [file.name for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.json")] == ["passes.json"]
 
 
-def test_where_nothing_can_be_kept_nobody_waits(code, monkeypatch):
+def test_code_counts_as_compiled_if_no_folder_is_writable(code, monkeypatch):
     monkeypatch.setattr(compiled_code.os, "access", lambda *arguments: False)
     assert code.is_there
 
 
-def test_it_is_made_once_by_a_process_that_goes_on_by_itself(code, tmp_path, monkeypatch):
+def test_one_background_process_compiles_the_code_once(code, tmp_path, monkeypatch):
     program = tmp_path / "making.py"
     program.write_text("import sys, time; open(sys.argv[1], 'a').write('made\\n'); time.sleep(0.3)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -135,7 +133,7 @@ BY_NETS = large(
     ("described", "fast", "slow"),
     [(large(), "compiled", "structured"), (BY_NETS, "preactivations", "structured")],
 )
-def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, monkeypatch):
+def test_a_slower_backend_serves_until_the_code_is_compiled(described, fast, slow, monkeypatch):
     learner = described.learners[0]
     assert planned(learner, described).backend.name == fast
     assert planned(learner, described).faster is None
@@ -149,7 +147,7 @@ def test_until_it_is_compiled_a_slower_backend_serves(described, fast, slow, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("described", [large(), BY_NETS], ids=["passes", "nets"])
-def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monkeypatch):
+def test_a_backend_sample_compiles_the_code_of_its_learner(described, monkeypatch):
     """The sample runs here as in the other process, and notes exactly this code."""
     noted = []
     monkeypatch.setattr(CompiledCode, "note", lambda code, *arguments: noted.append(code))
@@ -182,7 +180,7 @@ class Counting:
 
 @pytest.mark.parametrize("before", [0, 1, 5])
 @pytest.mark.parametrize("rounds", [[3, 3, 3, 3, 3], [1, 7, 1, 6], [4, 4, 4, 4]])
-def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, rounds):
+def test_evaluation_points_after_a_handover_come_once_from_the_faster_backend(before, rounds):
     calls = 0
 
     def is_ready():
@@ -209,7 +207,7 @@ def test_records_after_it_is_ready_are_those_of_the_other_each_one_once(before, 
 
 
 @pytest.mark.slow
-def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkeypatch):
+def test_a_handed_over_run_equals_the_compiled_run_and_names_both_backends(monkeypatch):
     """EGU on all targets of d = 64, structured up to k = 20 and compiled after that."""
     words = {"problem": {"matrix": {"kind": "hadamard", "d": 64}, "target": {"kind": "all"}}}
     described = large(**words, run={"replicas": 2, "dtype": "float64"})
@@ -236,7 +234,7 @@ def test_a_run_that_is_handed_over_is_the_same_up_to_rounding_and_says_so(monkey
 
 
 @pytest.mark.slow
-def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
+def test_a_background_process_compiles_code_for_later_runs(tmp_path, monkeypatch):
     """With an empty cache, a separate process compiles the loops of nets and notes that it did."""
     monkeypatch.setattr(CompiledCode, "is_there", IS_THERE)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
@@ -253,7 +251,7 @@ def test_the_other_process_makes_what_later_runs_find(tmp_path, monkeypatch):
     assert [*tmp_path.rglob("*.nbi")]
 
 
-def test_the_sources_of_compiled_code_are_there():
+def test_the_sources_of_compiled_code_exist():
     learners = {"net": gd(0.01, kind="dense", activation="relu"), "EGU": {"update": "egu"}}
     described = experiment(learners=learners)
     codes = [

@@ -19,7 +19,7 @@ SIZES = (1, 2, 16, 128, LOW * LOW, 1024, 4096)
 
 
 @pytest.mark.parametrize("d", SIZES)
-def test_signs_are_rows_of_sylvesters_matrix_times_their_signs(d):
+def test_sylvester_rows_equal_the_matrix_rows_times_row_signs(d):
     random = np.random.default_rng(d)
     numbers, row_signs = random.integers(0, d, (2, 5)), random.choice([-1.0, 1.0], (2, 5))
     signs = np.zeros((2, 5, d), np.int8)
@@ -29,7 +29,7 @@ def test_signs_are_rows_of_sylvesters_matrix_times_their_signs(d):
 
 @pytest.mark.parametrize("d", SIZES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_transform_holds_the_products_with_all_rows_by_their_low_bits_first(d, dtype):
+def test_transform_orders_all_row_products_by_their_low_bits(d, dtype):
     x = np.random.default_rng(d).integers(-9, 10, d).astype(dtype)  # whole numbers, whose sums are exact
     products, turned = sylvester(d) @ x.astype(np.float64), np.empty_like(x)
     transform(x.copy(), turned)
@@ -49,7 +49,7 @@ def test_predictions_near_0_are_neither_right_nor_wrong():
 
 @pytest.mark.parametrize("d", [8, 4096, 3 * 4096 + 5])
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-13)])
-def test_a_step_multiplies_by_two_factors_and_sums_what_the_next_example_needs(d, dtype, error):
+def test_a_compiled_step_multiplies_by_two_factors_and_returns_two_sums(d, dtype, error):
     random = np.random.default_rng(d)
     a, b = random.random((2, d)).astype(dtype)
     signs, after = random.choice(np.array([-1, 1], np.int8), (2, d))

@@ -80,7 +80,7 @@ NAIVE = {
 
 
 @pytest.mark.parametrize("learner_name", NAIVE)
-def test_a_contour_has_the_line_of_its_learner_at_every_place(results, learner_name):
+def test_a_contour_holds_the_line_of_its_learner_in_every_cell(results, learner_name):
     heat = heat_of(view(results.sweep.experiment.pictures[0], results), learner_name)
     contour = heat.contour("chi-perp")
     assert contour.values.shape == heat.z.shape == (len(CW), DEPTH)
@@ -90,7 +90,7 @@ def test_a_contour_has_the_line_of_its_learner_at_every_place(results, learner_n
         np.testing.assert_allclose(contour.values[row], naive_chi(cw, cb, transfer, slope), rtol=2e-5)
 
 
-def test_the_susceptibility_of_nets_is_that_of_the_line(results):
+def test_measured_susceptibilities_agree_with_the_line(results):
     seen = view(results.sweep.experiment.pictures[1], results)
     assert len(seen.curves) == 2 * len(CW)
     for curve in seen.curves:
@@ -99,7 +99,7 @@ def test_the_susceptibility_of_nets_is_that_of_the_line(results):
         assert (abs(curve.y - line.y) < 4.5 * curve.stderr + finite * line.y).all(), curve.name
 
 
-def test_factors_of_the_measure_are_none_of_the_line():
+def test_factors_of_a_measure_do_not_scale_the_contour():
     plain, twice = (swept(**words) for words in ({}, {"times": "2*layer", "read": "last"}))
     heats = [
         heat_of(view(sweep_results.sweep.experiment.pictures[0], sweep_results), "relu")
@@ -109,7 +109,7 @@ def test_factors_of_the_measure_are_none_of_the_line():
     np.testing.assert_array_equal(heats[1].contour("chi-perp").values, heats[0].contour("chi-perp").values)
 
 
-def test_places_that_are_not_computed_yet_have_no_line(results):
+def test_contours_omit_points_that_are_not_computed_yet(results):
     snapshot = results.snapshot()
     del snapshot.traces[1]
     heat = heat_of(view(results.sweep.experiment.pictures[0], snapshot), "relu")
@@ -117,7 +117,7 @@ def test_places_that_are_not_computed_yet_have_no_line(results):
     assert heat.contour("chi-perp").values[:, 0].tolist() == pytest.approx([0.5, 1, 1.5])
 
 
-def test_lines_that_no_picture_has_are_not_computed():
+def test_lines_outside_all_pictures_are_not_computed():
     without = swept(contours=[])
     trace = without.traces[0]
     assert "chi-perp" in {line.kind for line in trace.lines}, "the second picture measures what it is about"
@@ -126,7 +126,7 @@ def test_lines_that_no_picture_has_are_not_computed():
     assert "chi-perp" not in {line.kind for line in run_sweep(sweep_of(changed_document)).traces[0].lines}
 
 
-def test_json_has_the_values_and_the_level(results):
+def test_json_contains_contour_values_and_levels(results):
     contours = json.loads(encode(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
     assert [
         (contour["name"], contour["line"], contour["direction"], contour["level"]) for contour in contours
@@ -146,7 +146,7 @@ def test_json_has_the_values_and_the_level(results):
         ({"at_value": 2, "curve": None}, False, "tanh: "),
     ],
 )
-def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, words):
+def test_a_dividing_line_claim_is_judged_by_the_share_of_cells(claim, holds, words):
     (outcome,) = judge(swept(claims=[claim]))
     assert outcome.holds is holds, outcome.detail
     assert words in outcome.detail
@@ -162,7 +162,7 @@ def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, words):
         ({"below": 2, "curve": None}, False, "relu: "),
     ],
 )
-def test_a_claim_about_a_map_holds_everywhere_or_fails(results, claim, holds, words):
+def test_an_everywhere_claim_holds_only_if_every_cell_satisfies_it(results, claim, holds, words):
     asked = {"kind": "everywhere", "text": "It is so", "picture": "map", "curve": "relu", **claim}
     (outcome,) = judge(run_sweep(sweep_of({**DOCUMENT, "claims": [asked]})))
     assert outcome.holds is holds, outcome.detail
@@ -174,13 +174,13 @@ def test_a_claim_about_a_map_holds_everywhere_or_fails(results, claim, holds, wo
         assert f"at layer = {column + 1}, cw = {CW[row]:g} is" in outcome.detail
 
 
-def test_a_line_that_has_its_level_nowhere_divides_nothing():
+def test_a_contour_without_its_level_divides_no_map():
     (outcome,) = judge(swept(claims=[{"at_value": 2}], contours=[{"line": "chi-perp", "level": 9}]))
     assert not outcome.holds
     assert outcome.detail == "chi-perp is below 9 everywhere on the map"
 
 
-def test_a_line_that_does_not_hold_is_not_on_the_map():
+def test_an_inapplicable_line_has_no_contour_on_the_map():
     other = {"contours": [{"line": "two-over-eta", "level": 1}]}
     drawn = swept(claims=[{"at_value": 2, "contour": "two-over-eta"}], **other)
     assert view(drawn.sweep.experiment.pictures[0], drawn).heats[0].contours == ()

@@ -33,7 +33,7 @@ def test_cuda_equals_cpu(learner_name, problem, dtype):
     assert (abs(learner_losses("cuda", dtype) - on_cpu) <= tolerance).all()
 
 
-def test_auto_takes_the_first_cuda_device_and_says_so():
+def test_auto_selects_the_first_cuda_device_and_reports_it():
     nets = experiment(learners={"net": GENTLE["sgd dense"]}, device="auto", path="dense")
     assert run(nets).environment["device"].startswith("cuda:0 (")
 

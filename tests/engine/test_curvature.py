@@ -79,7 +79,7 @@ def mean_loss(layers, x, y):
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.slow
-def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkeypatch):
+def test_sharpness_and_gradient_norm_equal_torch_along_the_steps(exact, monkeypatch):
     if not exact:
         monkeypatch.setattr(eigenvalues, "EXACT", 0)
         monkeypatch.setattr(eigenvalues, "TOLERANCE", 1e-10)
@@ -105,7 +105,7 @@ def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkey
                 assert curve.values("gradient-norm")[record, replica] == pytest.approx(length, rel=1e-9)
 
 
-def test_lanczos_is_as_exact_as_it_says():
+def test_lanczos_attains_its_stated_tolerance():
     setup = described({**NET, "widths": [12, 9]})
     hypothesis, data = beginning(setup)
     shares = torch.full((1, 6), 1 / 6, dtype=torch.float64)
@@ -118,7 +118,7 @@ def test_lanczos_is_as_exact_as_it_says():
 
 
 @pytest.mark.parametrize("steps", [eigenvalues.STEPS, 0])
-def test_nets_together_have_the_sharpness_that_each_has_alone(steps, monkeypatch):
+def test_batched_eigenvalues_equal_exact_ones_and_broken_nets_give_nan(steps, monkeypatch):
     """With 0 steps no net converges together with others, so that ARPACK computes each."""
     if not steps:
         monkeypatch.setattr(eigenvalues, "MOST_NUMBERS", 0)
@@ -138,7 +138,7 @@ def test_nets_together_have_the_sharpness_that_each_has_alone(steps, monkeypatch
     np.testing.assert_allclose(eigenvalues.largest(broken), tops, rtol=eigenvalues.TOLERANCE**2)
 
 
-def test_hessians_with_few_different_eigenvalues_need_as_few_products():
+def test_hessians_with_few_distinct_eigenvalues_need_at_most_four_products():
     """The zero matrix, rank 1, −I, and three eigenvalues: Krylov spaces of at most three dimensions."""
     size = 2 * eigenvalues.EXACT
     spectra = torch.zeros(4, size, dtype=torch.float64)
@@ -158,7 +158,7 @@ def test_hessians_with_few_different_eigenvalues_need_as_few_products():
     assert len(products) <= 4
 
 
-def test_lanczos_near_a_vector_is_quick_and_leaves_a_wrong_eigenvector():
+def test_warm_started_lanczos_is_faster_and_escapes_a_wrong_eigenvector():
     """The first net has its top eigenvector to start near, and the second that of another eigenvalue."""
     size = 8 * eigenvalues.EXACT
     spectra = torch.linspace(0, 5, size, dtype=torch.float64).expand(2, -1).clone()
@@ -190,7 +190,7 @@ SMALL = {
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("path", ["dense", "structured"])
 @pytest.mark.parametrize("kind", SMALL)
-def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
+def test_hessian_products_equal_finite_differences_of_the_gradient(kind, path):
     setup = experiment(
         "hadamard", learners={"it": {"architecture": SMALL[kind], "update": "gd"}}, d=4, replicas=2
     )
@@ -235,7 +235,7 @@ def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
 
 
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
-def test_every_loss_has_a_sharpness(loss):
+def test_every_loss_has_a_finite_sharpness(loss):
     net = (
         {"kind": "dense", "widths": [3], "outputs": "m"} if catalogue.make("losses", loss).joint else "linear"
     )
@@ -244,7 +244,7 @@ def test_every_loss_has_a_sharpness(loss):
     assert np.isfinite(run(setup).curves[0].values("sharpness")).all()
 
 
-def test_the_sharpness_of_a_linear_neuron_is_twice_the_largest_eigenvalue_of_the_second_moment():
+def test_linear_neuron_sharpness_is_twice_the_top_second_moment_eigenvalue():
     setup = described("linear", pictures=OF_ANY)
     _, data = beginning(setup)
     for replica in range(2):
@@ -253,7 +253,7 @@ def test_the_sharpness_of_a_linear_neuron_is_twice_the_largest_eigenvalue_of_the
         np.testing.assert_allclose(run(setup).curves[0].values("sharpness")[:, replica], top, rtol=1e-9)
 
 
-def test_before_the_first_example_there_is_no_training_loss():
+def test_sharpness_and_gradient_norm_are_nan_before_the_first_example():
     curve = run(described("linear", pictures=OF_ANY, protocol="one-pass")).curves[0]
     for measure_name in ("sharpness", "gradient-norm"):
         assert np.array_equal(np.isnan(curve.values(measure_name)), [[True, True], *[[False, False]] * 6])
@@ -261,7 +261,7 @@ def test_before_the_first_example_there_is_no_training_loss():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.slow
-def test_a_learner_that_diverges_has_no_sharpness_from_there_on():
+def test_sharpness_is_nan_after_divergence():
     net = {**NET, "widths": [12, 9], "activation": "identity"}
     setup = described(net, lr=5.0, protocol={**STEPS, "steps": 30, "records": 30})
     curve = run(setup).curves[0]
@@ -269,14 +269,14 @@ def test_a_learner_that_diverges_has_no_sharpness_from_there_on():
     assert np.array_equal(np.isnan(curve.values("sharpness")), np.isnan(curve.values("loss")))
 
 
-def test_expensive_measures_are_made_at_every_record_of_steps():
+def test_sharpness_is_measured_at_every_evaluation_point_of_steps():
     steps = {"kind": "steps", "steps": 75, "records": 70}
     curve = run(described("linear", pictures=OF_ANY, replicas=1, protocol=steps)).curves[0]
     assert curve.length == 71
     assert np.isfinite(curve.values("sharpness")).all()
 
 
-def test_the_sharpness_is_the_same_on_every_backend():
+def test_parameter_measures_are_equal_on_structured_and_dense():
     setups = {
         path: described(NET, matrix="hadamard", d=16, protocol={**STEPS, "train": 16}, path=path)
         for path in ("structured", "dense")
@@ -289,7 +289,7 @@ def test_the_sharpness_is_the_same_on_every_backend():
     np.testing.assert_allclose(layers, same, rtol=1e-9)
 
 
-def test_fast_passes_give_way_to_measures_of_parameters():
+def test_compiled_refuses_gradient_norm_and_other_backends_measure_it():
     for words in ({"path": "structured"}, {"update": "egu"}):
         update = words.pop("update", "gd")
         learner = {"it": {"architecture": "linear", "update": update}}
@@ -304,7 +304,7 @@ def test_fast_passes_give_way_to_measures_of_parameters():
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "identity"])
-def test_layer_variance_is_that_of_loops_over_layers_rows_and_units(activation):
+def test_layer_variance_equals_naive_loops_over_layers_rows_and_units(activation):
     net = {"kind": "dense", "widths": [5, 3], "activation": activation, "scale": 1.5}
     setup = described(net, protocol="at-init", pictures=[{"kind": "layer-variance"}])
     hypothesis, data = beginning(setup)
@@ -332,7 +332,7 @@ def test_layer_variance_is_that_of_loops_over_layers_rows_and_units(activation):
 
 
 @pytest.mark.slow
-def test_layer_variance_of_wide_linear_layers_is_that_of_the_next_layer_on_average():
+def test_mean_layer_variance_of_linear_nets_follows_the_weight_scale():
     net = {"kind": "dense", "widths": [40, 40], "scale": 1.2}
     setup = described(
         net, protocol="at-init", pictures=[{"kind": "layer-variance"}], replicas=400, dtype="float32"
@@ -378,7 +378,7 @@ def cross_entropy(architecture, parameters, x, classes):
 @pytest.mark.parametrize("is_exact", [True, False], ids=["whole Hessian", "Lanczos"])
 @pytest.mark.parametrize("architecture_name", REGRESSIONS)
 @pytest.mark.slow
-def test_spectrum_and_share_of_the_gradient_are_those_of_torch(architecture_name, is_exact, monkeypatch):
+def test_hessian_spectrum_and_gradient_share_equal_torch(architecture_name, is_exact, monkeypatch):
     if not is_exact:
         monkeypatch.setattr(eigenvalues, "WHOLE", 0)
     architecture = REGRESSIONS[architecture_name]
@@ -416,7 +416,7 @@ def test_spectrum_and_share_of_the_gradient_are_those_of_torch(architecture_name
             parameters = parameters - 0.4 * gradient
 
 
-def test_a_gradient_has_no_share_in_an_eigenspace_that_is_not_determined():
+def test_the_gradient_share_is_nan_for_an_undetermined_eigenspace():
     words = {"matrix": "hadamard", "protocol": "at-init", "d": D}
     for directions, is_determined in ((1, False), (D, True)):
         share = {"kind": "gradient-share", "directions": directions}
@@ -425,7 +425,7 @@ def test_a_gradient_has_no_share_in_an_eigenspace_that_is_not_determined():
         assert np.isfinite(shares).all() == is_determined, "all eigenvalues of a Hadamard matrix are equal"
 
 
-def test_a_spectrum_has_no_values_beyond_the_parameters_and_a_share_needs_its_directions():
+def test_spectra_are_nan_and_shares_are_refused_beyond_the_parameters():
     pictures = [{"kind": "hessian-spectrum", "most": 5}]
     curve = run(described("linear", pictures=pictures)).curves[0]
     spectra = curve.array("hessian-spectrum (most = 5)").values[-1]
@@ -435,7 +435,7 @@ def test_a_spectrum_has_no_values_beyond_the_parameters_and_a_share_needs_its_di
         described("linear", pictures=[{"kind": "gradient-share", "directions": D + 1}])
 
 
-def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds():
+def test_solvers_have_no_parameter_measures_and_neurons_no_layer_variance():
     learners = {"LLS": LLS, "neuron": gd(0.01), "net": gd(0.01, **NET)}
     setup = with_pictures(
         experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}), PICTURES
@@ -456,7 +456,7 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
         assert where in caught.value.fault
 
 
-def test_a_picture_is_enough_for_a_measure_to_be_recorded():
+def test_a_measure_of_a_picture_is_recorded():
     setup = described("linear", pictures=[{"kind": "loss", "rows": "train"}])
     assert {"loss", "train"} == {measure.name for measure in measures_of(setup.learners[0], setup)}
 
@@ -474,7 +474,7 @@ class Moved(Measure, frozen=True, tag="moved"):
         return probe.data.over_targets(torch.cat(gaps, 1).norm(dim=1)[None])[0]
 
 
-def test_a_measure_may_ask_for_the_start(monkeypatch):
+def test_a_measure_can_use_the_starting_weights(monkeypatch):
     requested = planning_measures._requested_measures
     more = {"moved": Moved()}
     monkeypatch.setattr(planning_measures, "_requested_measures", lambda *words: requested(*words) | more)
@@ -487,7 +487,7 @@ def test_a_measure_may_ask_for_the_start(monkeypatch):
         np.testing.assert_allclose(values[:, replica], np.linalg.norm(gaps, axis=1), rtol=1e-9)
 
 
-def test_the_estimate_contains_the_memory_of_second_derivatives():
+def test_the_memory_estimate_includes_second_derivatives():
     net = {**NET, "widths": [256, 256]}
     with_it, without = (
         needed(described(net, d=256, replicas=1, pictures=pictures, protocol="at-init"))
@@ -499,7 +499,7 @@ def test_the_estimate_contains_the_memory_of_second_derivatives():
 PROBLEM = {"matrix": {"kind": "gaussian", "n": 12, "d": 3}, "target": {"kind": "feature", "index": 1}}
 
 
-def test_rates_in_units_of_the_start_are_divided_by_the_sharpness_of_every_replica():
+def test_start_sharpness_rates_are_divided_by_the_starting_sharpness_per_replica():
     protocol = {"kind": "steps", "steps": 2}
     words = raw(
         learners={"it": gd(0.5)}, protocol=protocol, labels="sign", replicas=2, dtype="float64", **PROBLEM
@@ -518,7 +518,7 @@ def test_rates_in_units_of_the_start_are_divided_by_the_sharpness_of_every_repli
         np.testing.assert_allclose(losses_of_run[:, replica], losses, rtol=1e-9)
 
 
-def test_relative_sharpness_is_that_over_its_own_start():
+def test_relative_sharpness_is_the_sharpness_divided_by_its_starting_value():
     net = gd(0.05, kind="dense", widths=[4], activation="tanh")
     protocol = {"kind": "steps", "steps": 4}
     words = raw(learners={"net": net}, protocol=protocol, replicas=3, dtype="float64", **PROBLEM)
@@ -529,7 +529,7 @@ def test_relative_sharpness_is_that_over_its_own_start():
     assert np.ptp(relative[-1]) > 0
 
 
-def test_the_hessian_of_a_neuron_by_logistic_loss_is_that_of_its_rows():
+def test_the_logistic_hessian_of_a_neuron_equals_its_closed_form():
     words = {"loss": "logistic", "replicas": 2, "target": "all"}
     setup = experiment(
         "rademacher", learners={"it": {"architecture": "linear", "update": "gd"}}, d=4, **words
@@ -550,7 +550,7 @@ def test_the_hessian_of_a_neuron_by_logistic_loss_is_that_of_its_rows():
 
 
 @pytest.mark.parametrize("words", [{"lines": []}, {"lines": ["two-over-eta"]}, {}])
-def test_the_reference_of_a_picture_has_values_even_if_it_is_not_drawn(words):
+def test_a_relative_picture_computes_its_reference_line_even_if_not_drawn(words):
     setup = described(NET, lr=0.1, replicas=1)
     document = msgspec.to_builtins(setup)
     document["pictures"] = [{"x": "step", "measure": "sharpness", "relative": "two-over-eta", **words}]
@@ -565,7 +565,7 @@ def test_the_reference_of_a_picture_has_values_even_if_it_is_not_drawn(words):
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("loss", ["square", "logistic", "cross-entropy"])
 @pytest.mark.parametrize("activation", ["identity", "relu", "tanh", "gelu", "softplus", "selu"])
-def test_products_layer_by_layer_are_those_of_autograd(activation, loss, biases):
+def test_layered_hessian_products_equal_autograd_products(activation, loss, biases):
     """Two nets of two hidden layers, and five vectors for each of them."""
     outputs, rng = 3 if loss == "cross-entropy" else 1, np.random.default_rng(3)
     words = {"widths": [4, 3], "activation": activation, "outputs": outputs, "cb": 0.5 if biases else 0.0}

@@ -112,7 +112,7 @@ def test_hadamard_signs_and_orders_are_uniform():
             assert off((number[:, place] == row).astype(float), 1 / 8) < 4.5
 
 
-def test_label_noise_has_mean_zero_and_the_standard_deviation_asked_for():
+def test_label_noise_has_mean_zero_and_the_configured_standard_deviation():
     _, clean = rows_of({"kind": "hadamard", "d": 16}, "all", replicas=100)
     rows, noisy = rows_of({"kind": "hadamard", "d": 16}, "all", replicas=100, noise=0.3)
     noise = noisy - clean
@@ -124,7 +124,7 @@ def test_label_noise_has_mean_zero_and_the_standard_deviation_asked_for():
 
 @pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
 @pytest.mark.slow
-def test_changing_the_learner_or_the_noise_or_the_target_leaves_the_instances_unchanged(family):
+def test_instances_do_not_depend_on_learner_noise_or_target(family):
     base = rows_of({"kind": family, "d": 8}, seed=3)
     for learners in (*in_turns(LEARNERS), {"LLS": LLS}):
         rows, labels = rows_of({"kind": family, "d": 8}, seed=3, learners=learners)
@@ -216,7 +216,7 @@ def test_no_two_purposes_share_a_stream(kind, target):
     assert len(set(streams.names)) == len(streams.names)
 
 
-def test_a_stream_always_starts_from_its_own_beginning():
+def test_a_stream_is_reproducible_after_draws_from_another_stream():
     streams = Streams([3, 4])
     first = streams("signs").normal(5)
     streams("order").permutation(9)
@@ -234,7 +234,7 @@ def test_a_stream_draws_permutations_and_fair_signs():
     assert off(signs, 0) < ERRORS
 
 
-def test_signs_and_orders_are_the_numbers_that_numpy_draws_in_one_call():
+def test_signs_and_permutations_equal_single_numpy_draws():
     n, name = 3 * PIECE + 7, "signs"
     generators = [np.random.default_rng([seed, zlib.crc32(name.encode())]) for seed in (3, 4)]
     drawn = Stream([3, 4], name)
@@ -245,7 +245,7 @@ def test_signs_and_orders_are_the_numbers_that_numpy_draws_in_one_call():
     )
 
 
-def test_an_order_with_signs_is_drawn_in_little_more_memory_than_it_takes():
+def test_drawing_an_arrangement_needs_less_than_twice_its_memory():
     matrix = experiment(d=1 << 18).problem.matrix
     tracemalloc.start()
     try:
@@ -258,7 +258,7 @@ def test_an_order_with_signs_is_drawn_in_little_more_memory_than_it_takes():
 
 
 @pytest.mark.parametrize("seed", [0, 2**62 - 1])
-def test_any_seed_allowed_draws(seed):
+def test_the_smallest_and_largest_seeds_draw_finite_rows(seed):
     rows, _ = rows_of({"kind": "gaussian", "d": 4}, seed=seed)
     assert np.isfinite(rows).all()
 
@@ -321,7 +321,7 @@ def test_xor_targets_are_products_of_the_bits_in_either_form(d):
     ],
     ids=name_of,
 )
-def test_a_matrix_knows_whether_its_features_are_seen(words, rotate):
+def test_every_matrix_declares_correctly_whether_features_are_seen(words, rotate):
     matrix = catalogue.make("matrices", **{**ready("matrices", words["kind"], ""), **words, "rotate": rotate})
     streams = Streams(range(8))  # a rotation of one entry is none in half of the replicas
     rows = drawn_rows(matrix, streams)
@@ -337,7 +337,7 @@ def test_xor_without_permutation_expands_to_sylvesters_matrix():
     assert np.array_equal(permuted, hadamard)
 
 
-def test_the_xor_kernel_of_two_rows_of_bits_is_the_inner_product_of_their_products():
+def test_the_xor_kernel_equals_inner_products_of_the_expanded_bits():
     (bits,), _ = rows_of({"kind": "xor", "d": 16}, seed=1)
     (products,), _ = rows_of({"kind": "xor", "d": 16, "features": "products"}, seed=1)
     kernel = np.prod(1 + bits[:, None] * bits, axis=2)
@@ -390,7 +390,7 @@ def test_threshold_targets_compare_one_gaussian_entry(t):
 
 
 @pytest.mark.parametrize("signs", [False, True])
-def test_sparse_targets_have_r_random_weights_of_one_size(signs):
+def test_sparse_targets_have_r_random_weights_of_equal_size(signs):
     matrix, target = {**PLAIN, "d": 16}, {"kind": "sparse", "r": 3, "signs": signs}
     rows, labels = rows_of(matrix, target, replicas=400)
     weights = np.einsum("rnd,rn->rd", rows, labels[:, 0]) / 16  # the rows are orthogonal
@@ -404,7 +404,7 @@ def test_sparse_targets_have_r_random_weights_of_one_size(signs):
         assert off(np.sign(weights[chosen]), 0) < ERRORS
 
 
-def test_a_sparse_target_of_more_features_than_there_are_is_refused():
+def test_a_sparse_target_with_more_weights_than_features_is_refused():
     with pytest.raises(BadInput) as caught:
         experiment("hadamard", {"kind": "sparse", "r": 9}, d=8)
     assert caught.value.where == "problem.target.r"
@@ -422,7 +422,7 @@ def test_doubled_targets_are_all_features_and_their_negatives(kind):
 @each_pair
 @looped("repeat", [None, 1])
 @pytest.mark.slow
-def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
+def test_drawn_values_match_the_declared_label_and_entry_values(kind, target, repeat):
     if target["kind"] == "classes" and repeat:
         with pytest.raises(BadInput, match="belong to no class"):
             experiment({**ready("matrices", kind, "", 8), "repeat": repeat}, target)
@@ -437,7 +437,7 @@ def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_repeated_rows_come_with_both_signs_one_after_the_other(kind):
+def test_repeated_rows_alternate_in_sign(kind):
     matrix = ready("matrices", kind, "", 8)
     once, _ = rows_of(matrix, "all", seed=6)
     rows, labels = rows_of({**matrix, "repeat": 2}, "all", seed=6)

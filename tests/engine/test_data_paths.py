@@ -60,7 +60,7 @@ def test_a_path_in_a_preset_file_is_relative_to_it_or_to_the_home_folder(
 @pytest.mark.parametrize(
     ("path", "folder"), [("X.npy", "work"), ("~/X.npy", "home"), ("../mine/X.npy", "mine")]
 )
-def test_a_path_that_is_typed_is_relative_to_the_working_folder(path: str, folder: str, home: Path) -> None:
+def test_a_typed_path_is_relative_to_the_working_folder(path: str, folder: str, home: Path) -> None:
     file = preset(home, "X.npy")
     changed = presets.load(str(file), [f"problem.matrix.path={path}"])
     assert Path(changed.problem.matrix.path).resolve() == home / folder / "X.npy"
@@ -70,7 +70,7 @@ def test_a_path_that_is_typed_is_relative_to_the_working_folder(path: str, folde
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_document_and_a_saved_preset_name_the_same_file_in_any_folder(
+def test_saved_presets_name_the_same_data_file_from_any_folder(
     path: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     preset(home, path)
@@ -88,7 +88,7 @@ def test_a_document_and_a_saved_preset_name_the_same_file_in_any_folder(
         assert Path(tomllib.loads(text)["problem"]["matrix"]["path"]).is_absolute()
 
 
-def test_paths_along_an_axis_are_relative_to_the_preset_file_and_called_as_they_are_written(
+def test_axis_paths_are_relative_to_the_preset_file_and_labelled_as_written(
     home: Path,
 ) -> None:
     file = preset(home, "X.npy")
@@ -100,14 +100,14 @@ def test_paths_along_an_axis_are_relative_to_the_preset_file_and_called_as_they_
     assert [point.label for point in points] == ["data = X.npy", "data = ~/X.npy"]
 
 
-def test_the_home_folder_of_nobody_is_refused_in_one_line(home: Path) -> None:
+def test_an_unknown_home_folder_is_refused_in_one_line(home: Path) -> None:
     with pytest.raises(BadInput) as caught:
         presets.load(str(preset(home, "~nosuchuser/X.npy")))
     assert "problem.matrix.path: cannot be found" in str(caught.value)
     assert str(caught.value).isprintable()
 
 
-def test_images_and_labels_are_in_the_home_folder_too(home: Path) -> None:
+def test_the_digits_images_path_expands_the_home_folder(home: Path) -> None:
     described = {"kind": "digits", "images": "~/images", "labels": "~/labels"}
     with pytest.raises(BadInput, match=f"there is no file {home / 'home' / 'images'}"):
         presets.load("digits-agd", [f"problem.matrix.{name}={path}" for name, path in described.items()])

@@ -65,7 +65,7 @@ def correlations(rows):
 
 
 @pytest.mark.parametrize("words", DECLARING, ids=name_of)
-def test_a_family_has_the_moments_that_it_declares(words):
+def test_a_matrix_family_has_its_declared_moments(words):
     matrix = matrix_of(words)
     drawn = drawn_rows(matrix, Streams(range(REPLICAS))).astype(float)  # rotation makes all directions alike
     assert off(moments(drawn), declared(matrix.second_moment, drawn.shape[2])) <= ERRORS
@@ -78,7 +78,7 @@ def test_a_family_has_the_moments_that_it_declares(words):
 @pytest.mark.parametrize(
     "words", [words for words in FAMILIES if matrix_of(words).structure().has_no_direction], ids=name_of
 )
-def test_rows_without_a_direction_are_independent_and_alike_along_axes_and_diagonals(words):
+def test_direction_free_rows_are_independent_with_equal_moments_on_axes_and_diagonals(words):
     rows, moment = instances(words), matrix_of(words).second_moment
     along_axis, along_diagonal = np.moveaxis(fourth_moments(rows), 1, 0)
     assert off((along_axis - along_diagonal)[:, None], 0) <= ERRORS
@@ -86,20 +86,20 @@ def test_rows_without_a_direction_are_independent_and_alike_along_axes_and_diago
     assert off(rows.mean(1), 0) <= ERRORS
 
 
-def test_the_families_without_a_direction_are_these():
+def test_gaussian_and_sphere_rows_have_no_direction_but_rademacher_and_hadamard_rows_do():
     kinds = {words["kind"] for words in FAMILIES if matrix_of(words).structure().has_no_direction}
     assert kinds >= {"gaussian", "sparse", "threshold", "sphere"}
     assert not kinds & {"rademacher", "hadamard", "orthogonal"}
     assert not matrix_of({"kind": "sphere", "repeat": 1}).structure().has_no_direction
 
 
-def test_preferred_directions_and_dependence_on_other_rows_are_distinguished():
+def test_moment_checks_detect_preferred_directions_and_dependent_rows():
     assert off(fourth_moments(instances({"kind": "rademacher", "d": D})), 3) > ERRORS
     assert off(correlations(instances({"kind": "gaussian", "d": D, "repeat": 1})), 1) > ERRORS
     assert off(moments(instances({"kind": "hadamard01", "d": D})), np.eye(D)) > ERRORS
 
 
-def test_the_families_that_declare_something_are_these_at_least():
+def test_all_drawn_matrix_families_declare_moments():
     declaring = {words["kind"] for words in DECLARING}
     assert set(asked("matrices")) - declaring <= {"bundled", "digits", "file"}, "what is drawn has a law"
     assert {words["kind"] for words in DECLARING if matrix_of(words).structure().isotropic} >= {
@@ -140,13 +140,13 @@ class Forgetful(Toeplitz, frozen=True, tag="forgetful"):
 
 
 @pytest.mark.parametrize(("family", "true"), [(Toeplitz, True), (Forgetful, False)])
-def test_a_correlated_family_that_ignores_its_correlations_is_found_out(family, true):
+def test_a_wrong_declared_second_moment_is_detected(family, true):
     matrix = family()
     rows = drawn_rows(matrix, Streams(range(REPLICAS)))
     assert (off(moments(rows), declared(matrix.second_moment, D)) <= ERRORS) == true
 
 
-def test_a_family_that_draws_its_rows_otherwise_declares_nothing_by_descent():
+def test_a_subclass_with_its_own_rows_inherits_no_declared_moments():
     class Correlated(Gaussian, frozen=True, tag="correlated"):
         """Rows with a preferred direction."""
 

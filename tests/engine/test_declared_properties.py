@@ -65,7 +65,7 @@ def assert_mean(sample, expected, subject):
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_signs_that_are_declared_independent_have_their_moments(kind):
+def test_declared_independent_signs_have_the_moments_of_independent_signs(kind):
     for matrix in of_family(kind):
         if not matrix.structure().independent_signs or matrix.rotate:
             continue
@@ -78,7 +78,7 @@ def test_signs_that_are_declared_independent_have_their_moments(kind):
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_families_have_the_structure_that_they_declare(kind):
+def test_matrix_families_have_their_declared_structure(kind):
     for matrix in of_family(kind):
         x = instances(matrix, 8)
         if matrix.structure().is_orthogonal:
@@ -103,7 +103,7 @@ def test_families_have_the_structure_that_they_declare(kind):
 
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.slow
-def test_rows_come_in_random_order_and_with_random_signs_where_that_is_declared(kind):
+def test_declared_random_order_and_signs_are_random(kind):
     for matrix in of_family(kind):
         if matrix.repeat is not None:
             continue
@@ -118,7 +118,7 @@ def test_rows_come_in_random_order_and_with_random_signs_where_that_is_declared(
             assert (abs(averages - averages.mean(0)) / error).max() < ERRORS, matrix
 
 
-def test_features_start_alike_where_that_is_declared():
+def test_declared_equal_starts_are_equal_across_features():
     declared = set()
     for kind, member in catalogue.members("architectures").items():
         for words in variants(member):
@@ -211,7 +211,7 @@ def holds(kind, described):
 
 
 @pytest.mark.parametrize("matrix", [Correlated(d=D), Stretched(d=D)])
-def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
+def test_a_family_with_correlated_or_stretched_rows_is_not_isotropic(matrix):
     assert not matrix.structure().isotropic
     finding = holds("ri-gaussian", with_matrix(matrix))
     assert not finding.holds
@@ -220,27 +220,27 @@ def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
     assert not holds("noise", with_matrix(matrix, noise=0.1)).holds
 
 
-def test_features_are_those_seen_only_where_a_family_shows_its_rows_themselves():
+def test_features_are_seen_only_for_untransformed_rows():
     assert Gaussian(d=D).structure().features_are_seen
     assert not Gaussian(d=D, rotate=True).structure().features_are_seen
     assert not Stretched(d=D).structure().features_are_seen
     assert data_of(with_matrix(Stretched(d=D))).w_star is None
 
 
-def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
+def test_a_family_with_new_defaults_or_own_declaration_keeps_the_gaussian_bound():
     for matrix in (Wide(d=D), Negated(d=D)):
         assert holds("ri-gaussian", with_matrix(matrix)).holds
     assert not Correlated(d=D).structure().isotropic, "the word of a derived class is not that of its base"
 
 
 @pytest.mark.parametrize(("kind", "noise"), [("ri-gaussian", 0.0), ("noise", 0.1)])
-def test_rows_of_another_size_are_not_bound_as_if_they_had_entries_of_mean_square_1(kind, noise):
+def test_gaussian_bounds_require_entries_of_mean_square_1(kind, noise):
     assert holds(kind, with_matrix(Negated(d=D), noise=noise)).holds
     finding = holds(kind, with_matrix(Halves(d=D), noise=noise))
     assert finding == (False, "requires entries of mean square 1, but the `second_moment` of halves is not 1")
 
 
-def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():
+def test_a_hadamard_subclass_with_other_rows_loses_its_declarations():
     broken, matrix = Broken(d=D).structure(), Broken(d=D)
     for claim in (
         "is_hadamard",
@@ -363,7 +363,7 @@ class Frozen(Dense, frozen=True, tag="frozen"):
 
 
 @pytest.mark.parametrize("member", [Squaring, Signs, Longer, Fitted, Shifted])
-def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of_it(member):
+def test_a_net_subclass_with_replaced_methods_loses_its_declarations(member):
     net = member()
     judged = net.invariance(D)
     assert judged.group == TRIVIAL
@@ -374,7 +374,7 @@ def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of
     assert not structure.starts_at_zero
 
 
-def test_a_net_with_other_defaults_or_its_own_word_is_still_what_it_says():
+def test_a_net_with_new_defaults_or_own_declaration_stays_invariant():
     assert Wider().invariance(D).invariant is True
     assert Wider().structure().signals.widths == (5, 5)
     assert Frozen().invariance(D).invariant is True
@@ -389,7 +389,7 @@ class Once(Linear, frozen=True, tag="once"):
 
 
 @pytest.mark.slow
-def test_a_net_that_predicts_otherwise_has_the_gradient_of_what_it_predicts_and_no_weights():
+def test_a_net_with_its_own_prediction_gets_its_gradient_and_no_weights():
     data = data_of(experiment("gaussian", "feature", d=D))
     params = {"w": torch.full((1, D), 3.0, dtype=torch.float64)}
     gradient = Once().gradient(params, data.instances, torch.ones_like)["w"]
@@ -405,7 +405,7 @@ class Distance(Square, frozen=True, tag="distance"):
         return 4 * (predictions - labels).abs()
 
 
-def test_a_loss_with_another_value_is_recorded_and_followed_as_it_is():
+def test_a_loss_subclass_with_its_own_value_gets_its_own_slope():
     predictions, labels = torch.tensor([[1.0, -2.0, 0.5]]), torch.tensor([[0.0, 0.0, 1.0]])
     loss = Distance()
     assert loss.average(predictions, labels).item() == pytest.approx(4 * 3.5 / 3)
@@ -413,7 +413,7 @@ def test_a_loss_with_another_value_is_recorded_and_followed_as_it_is():
     assert loss.continuous_slope is loss.steady is False
 
 
-def test_the_recorded_loss_of_a_neuron_is_the_one_that_it_is_trained_on():
+def test_a_custom_loss_is_evaluated_by_predictions_and_square_by_weights():
     data, order, zero = data_of(experiment("hadamard", d=D)), None, torch.zeros(1, D, dtype=torch.float64)
     chosen = evaluator(data, Distance(), zero, 1, (), order)
     assert isinstance(chosen, ByPredictions)
@@ -438,11 +438,11 @@ def of_signs(adaptive):
 
 
 @pytest.mark.parametrize("base", [Adam, Diagonal])
-def test_a_rule_derived_from_one_that_divides_by_sizes_is_not_judged_as_that(base):
+def test_a_subclass_of_a_diagonal_rule_inherits_no_invariance(base):
     assert of_signs(base).invariance(Hadamard(d=D), True).group == TRIVIAL
 
 
-def test_a_multiplicative_rule_with_a_step_of_its_own_takes_that_step():
+def test_a_multiplicative_subclass_with_its_own_step_has_no_multiplicative_step():
     class Halving(EGU, frozen=True, tag="halving"):
         """Half of the weights, whatever the gradient."""
 
@@ -455,7 +455,7 @@ def test_a_multiplicative_rule_with_a_step_of_its_own_takes_that_step():
     assert Halving().multiplicative_step(Linear()) is None
 
 
-def test_a_rule_with_a_start_of_its_own_may_replace_weights_unless_it_says_that_it_does_not():
+def test_a_rule_subclass_with_its_own_start_is_not_invariant():
     class Ones(GD, frozen=True, tag="ones"):
         """Gradient descent from 1."""
 
@@ -467,7 +467,7 @@ def test_a_rule_with_a_start_of_its_own_may_replace_weights_unless_it_says_that_
     assert Ones().invariance(Hadamard(d=D), True).group == TRIVIAL
 
 
-def test_rules_of_single_weights_do_not_take_a_net_derived_from_a_neuron_for_one():
+def test_multiplicative_steps_exclude_net_subclasses_with_changed_weights():
     class Cubed(Spindly, frozen=True, tag="cubed"):
         """A spindly net of another power."""
 
@@ -482,7 +482,7 @@ def test_rules_of_single_weights_do_not_take_a_net_derived_from_a_neuron_for_one
         assert rule.multiplicative_step(Axis()) is None
 
 
-def test_a_theory_line_with_another_value_names_its_learners_itself():
+def test_a_line_subclass_with_its_own_value_binds_no_learner():
     class Doubled(RISigned, frozen=True, tag="doubled-bound"):
         """Twice the bound."""
 
@@ -496,7 +496,7 @@ def test_a_theory_line_with_another_value_names_its_learners_itself():
     assert (Doubled().structure().direction, Doubled().structure().group) == ("reference", None)
 
 
-def test_a_theory_line_that_replaces_binds_is_asked_by_it():
+def test_a_line_with_its_own_binds_method_uses_it():
     class ForTwo(RotationInvariant, frozen=True):
         """A bound for rotation-invariant learners whose names have two letters."""
 
@@ -529,7 +529,7 @@ def test_a_plan_derives_the_verdict_on_each_learner_once(monkeypatch):
     assert [line.on_learners["GD"].holds for line in expected.lines if line.line == RISigned()] == [True]
 
 
-def test_two_measures_of_one_name_are_refused(monkeypatch):
+def test_two_measures_with_the_same_name_are_refused(monkeypatch):
     class Other(AverageLoss, frozen=True, tag="other-loss"):
         """Twice the loss."""
 
@@ -544,7 +544,7 @@ def test_two_measures_of_one_name_are_refused(monkeypatch):
         named.__wrapped__()
 
 
-def test_declarations_about_methods_do_not_hold_for_overriding_methods():
+def test_subclasses_that_override_methods_lose_their_declarations():
     labelled = Labelled().structure(Hadamard(d=D))
     assert (labelled.unit, labelled.fixed_feature, labelled.values) == (False, None, "any")
     signed = Signed().structure()
@@ -557,7 +557,7 @@ def test_declarations_about_methods_do_not_hold_for_overriding_methods():
 
 
 @pytest.mark.parametrize("part", [Signed(), Halved(), Axis(), Chosen()])
-def test_a_part_that_replaces_what_its_verdict_is_about_has_none(part):
+def test_a_part_with_overridden_methods_has_the_trivial_invariance_group(part):
     described = experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=D)
     trained, solved = described.learners
     place = {"updates": "update", "architectures": "architecture", "solvers": "solver"}
@@ -589,12 +589,12 @@ def moved_by_single_gradients(rule, times, steps):
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES if rule.response(1) is not None], ids=lambda rule: str(rule.kind)
 )
-def test_a_response_is_what_single_gradients_move_at_any_time(rule):
+def test_a_response_equals_the_movement_by_single_gradients(rule):
     moved = moved_by_single_gradients(rule, [0, 3], 9)
     np.testing.assert_allclose(moved[:, 0], -0.1 * rule.response(9), rtol=1e-14)
     np.testing.assert_allclose(moved[3:, 1], -0.1 * rule.response(6), rtol=1e-14)
     assert not moved[:3, 1].any()
 
 
-def test_gradient_descent_alone_and_with_momentum_has_a_response():
+def test_only_gd_sgd_and_momentum_have_a_response():
     assert {rule.kind for rule in RULES if rule.response(1) is not None} == {"gd", "sgd", "momentum"}

@@ -40,14 +40,14 @@ def sampled(prior, d, count, norm, draws=400_000):
     (DeepPrior(2, 6, 1.3), 8, 6, 0.5),
     (DeepPrior(1, 40, 0.8), 30, 10, 0.7),
 ])  # fmt: skip
-def test_deep_posteriors_are_those_of_sampled_lengths(prior, d, count, norm):
+def test_deep_posteriors_agree_with_sampled_lengths(prior, d, count, norm):
     spread, evidence, errors = sampled(prior, d, count, norm)
     exact = posterior(prior, d, count, norm)
     assert abs(exact.spread - spread) < 4 * errors[0]
     assert abs(exact.log_evidence - evidence) < 4 * errors[1]
 
 
-def test_the_length_of_a_product_of_gaussian_matrices_has_these_cumulants():
+def test_cumulants_agree_with_lengths_of_gaussian_matrix_products():
     rng, prior = np.random.default_rng(0), DeepPrior(2, 4, 1.5)
     lengths = []
     for _ in range(4000):
@@ -59,7 +59,7 @@ def test_the_length_of_a_product_of_gaussian_matrices_has_these_cumulants():
     assert np.mean(np.square(lengths)) == pytest.approx(float(np.exp(prior.cumulants(2.0, 6))), rel=0.15)
 
 
-def test_where_the_prior_fits_depth_only_widens_the_posterior():
+def test_with_a_fitting_prior_depth_lowers_evidence_and_hardly_changes_spread():
     for ratio in (0.25, 0.5):
         deep = [
             posterior(DeepPrior(depth, 200, 1.0), 200, int(200 * ratio), ratio**0.5) for depth in (0, 4, 64)
@@ -68,12 +68,12 @@ def test_where_the_prior_fits_depth_only_widens_the_posterior():
         assert np.ptp([member.spread for member in deep]) < 0.02
 
 
-def test_all_directions_known_leave_nothing_open_and_a_single_one_has_no_number():
+def test_spread_is_zero_with_all_directions_known_and_nan_with_one_unknown():
     assert posterior(DeepPrior(2, 4, 1.0), 6, 6, 1.0).spread == 0
     assert np.isnan(posterior(DeepPrior(2, 4, 1.0), 6, 5, 1.0).spread)
 
 
-def test_a_run_has_the_posterior_of_its_rows_and_their_least_norm_solution():
+def test_measured_posteriors_use_the_least_norm_solution_of_the_seen_rows():
     learners = {"it": {"solver": {"kind": "deep-linear-bayes", "depth": 2, "width": 7, "variance": 0.8}}}
     kinds = [{"kind": kind} for kind in ("posterior-spread", "log-evidence")]
     words = {"replicas": 2, "dtype": "float64", "measures": kinds}
@@ -91,6 +91,6 @@ def test_a_run_has_the_posterior_of_its_rows_and_their_least_norm_solution():
             np.testing.assert_allclose(measured[k, replica], expected, rtol=1e-7)
 
 
-def test_only_learners_with_a_posterior_have_its_measures():
+def test_posterior_measures_require_a_learner_with_a_posterior():
     with pytest.raises(BadInput, match="has a posterior"):
         experiment("gaussian", "coin", {"it": {"solver": "lls"}}, measures=[{"kind": "posterior-spread"}])

@@ -24,7 +24,7 @@ def inputs_and_vectors(several=()):
     )
 
 
-def test_products_with_one_vector_are_those_of_torch():
+def test_vector_jacobian_products_equal_torch():
     inputs, vectors = inputs_and_vectors()
     outputs = outputs_of(*inputs)
     expected = torch.autograd.grad(outputs, inputs, vectors, retain_graph=True)
@@ -32,7 +32,7 @@ def test_products_with_one_vector_are_those_of_torch():
         torch.testing.assert_close(gradient, reference, rtol=1e-14, atol=1e-14)
 
 
-def test_products_with_several_vectors_are_those_of_torch():
+def test_batched_vector_jacobian_products_equal_torch():
     inputs, vectors = inputs_and_vectors((4,))
     outputs = outputs_of(*inputs)
     expected = torch.autograd.grad(outputs, inputs, vectors, is_grads_batched=True, retain_graph=True)

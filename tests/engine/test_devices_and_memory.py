@@ -40,7 +40,7 @@ def nothing_is_granted(monkeypatch):
     monkeypatch.setattr(memory_estimate, "GRANTED", -1)
 
 
-def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
+def test_a_missing_device_is_refused_with_the_available_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     for absent in ("cuda", "cuda:0", "cuda:7"):
         with pytest.raises(BadInput) as caught:
@@ -49,7 +49,7 @@ def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
         assert "this machine has cpu" in caught.value.fault
 
 
-def test_auto_takes_cuda_when_there_is_one(monkeypatch):
+def test_auto_selects_cuda_if_available(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert device.resolve("auto") == "cuda:0"
     assert device.resolve("cuda") == "cuda:0"
@@ -61,7 +61,7 @@ def test_auto_takes_cuda_when_there_is_one(monkeypatch):
     assert device.resolve("auto") == "cpu"
 
 
-def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
+def test_a_run_beyond_free_memory_is_refused_before_drawing(monkeypatch):
     def never(*_):
         raise AssertionError("nothing may be allocated")
 
@@ -83,7 +83,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
     assert "\n" not in str(error)
 
 
-def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_drawn(monkeypatch):
+def test_a_too_large_net_is_refused_before_its_start_is_drawn(monkeypatch):
     def never(*_):
         raise AssertionError("nothing may be allocated")
 
@@ -106,7 +106,7 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
         ("hadamard", 61440, None),
     ],
 )
-def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, next_one, monkeypatch):
+def test_the_offered_d_fits_and_the_next_larger_d_does_not(matrix, d, next_one, monkeypatch):
     free = 1 << 30
     monkeypatch.setattr(memory_estimate, "available", lambda device: free)
     with pytest.raises(BadInput) as caught:
@@ -128,7 +128,7 @@ OFFERS = {
 
 
 @pytest.mark.parametrize(("name", "settings"), OFFERS.items(), ids=OFFERS)
-def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatch):
+def test_every_setting_offered_by_a_memory_refusal_fits(name, settings, monkeypatch):
     monkeypatch.setattr(memory_estimate, "available", lambda device: 8 << 30)
     settings = [*settings, "claims=[]"]
     with pytest.raises(BadInput) as caught:
@@ -141,7 +141,7 @@ def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatc
     assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
-def test_a_run_that_fits_exactly_starts_but_not_with_a_byte_less(monkeypatch):
+def test_a_run_starts_with_exactly_enough_memory_but_not_one_byte_less(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
     need = needed(described)
     monkeypatch.setattr(memory_estimate, "available", lambda device: need)
@@ -151,7 +151,7 @@ def test_a_run_that_fits_exactly_starts_but_not_with_a_byte_less(monkeypatch):
         run(described)
 
 
-def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_granted(monkeypatch):
+def test_free_memory_is_queried_only_above_the_granted_limit(monkeypatch):
     asked = []
     monkeypatch.setattr(memory_estimate, "available", lambda device: asked.append(device) or (1 << 40))
     described = experiment(d=8)
@@ -164,7 +164,7 @@ def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_gran
         assert asked == expected
 
 
-def test_available_is_what_the_system_says(monkeypatch):
+def test_available_memory_equals_the_system_value(monkeypatch):
     class Said:
         available = 12345
 
@@ -183,14 +183,14 @@ def test_available_is_what_the_system_says(monkeypatch):
         {"learners": {"GD": gd(0.01, kind="dense", widths=[512])}},
     ],
 )
-def test_more_of_anything_needs_more(words):
+def test_larger_experiments_need_more_memory(words):
     base = {"d": 64, "dtype": "float32", "learners": {"GD": gd(0.01)}}
     assert needed(experiment(**{**base, **words})) > needed(experiment(**base))
 
 
 @pytest.mark.parametrize("target", ["feature", "all"])
 @pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
-def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
+def test_the_memory_estimate_covers_the_drawn_data(family, target):
     described = experiment(family, target, d=64, replicas=3)
     data = data_of(described)
     held = data.instances.rows.nbytes + data.labels.nbytes
@@ -199,7 +199,7 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
 
 @pytest.mark.parametrize("byte_limit", [1 << 30, 1 << 18])
 @pytest.mark.slow
-def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_limit, monkeypatch):
+def test_the_memory_estimate_covers_the_values_of_all_replicas(byte_limit, monkeypatch):
     monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", byte_limit)
 
     def held(described):
@@ -218,7 +218,7 @@ def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_lim
     assert needed(long) - needed(short) >= held(long) - held(short)
 
 
-def test_more_replicas_never_need_less(monkeypatch):
+def test_the_memory_estimate_never_falls_with_more_replicas(monkeypatch):
     monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", 1 << 18)
     epochs = {"kind": "epochs", "epochs": 10**4}
     needs = [needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)]
@@ -226,7 +226,7 @@ def test_more_replicas_never_need_less(monkeypatch):
 
 
 @pytest.mark.parametrize("lr", ["best", [0.01, 0.02, 0.03]])
-def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
+def test_every_rate_needs_as_much_memory_as_a_separate_learner(lr):
     count = 17 if lr == "best" else 3
 
     def need(**learner):
@@ -239,7 +239,7 @@ def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
     assert count * (single - data) <= several <= count * single
 
 
-def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
+def test_too_many_rates_are_refused_at_their_field_with_their_count(monkeypatch):
     best = experiment(d=64, replicas=3, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
     monkeypatch.setattr(memory_estimate, "available", lambda device: needed(best) - 1)
     with pytest.raises(BadInput) as caught:
@@ -251,7 +251,7 @@ def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
 @pytest.mark.parametrize(
     "words", [{"replicas": 5000}, {"d": 8192}, {"matrix": "gaussian", "replicas": 9, "d": 1536}]
 )
-def test_the_size_that_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypatch):
+def test_the_offered_size_fits_and_the_next_larger_size_does_not(words, monkeypatch):
     words = {"d": 64, **words}
     described = experiment(**words)
     limit = needed(described) * 3 // 5
@@ -295,7 +295,7 @@ def test_the_declared_state_of_a_rule_is_counted(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", catalogue.members("solvers"))
-def test_a_solver_that_does_not_say_what_it_keeps_counts_as_much_as_any(kind):
+def test_declared_solver_sizes_do_not_exceed_the_default_size(kind):
     features = {"features": 8} if "features" in catalogue.members("solvers")[kind].__struct_fields__ else {}
     solver = catalogue.make("solvers", kind, **features)
     for n, d in ((8, 8), (100, 10), (10, 100)):
@@ -310,7 +310,7 @@ LONG = {kind: kind for kind in catalogue.members("protocols")} | {
 
 
 @pytest.mark.parametrize("protocol", LONG.values(), ids=LONG)
-def test_an_estimate_makes_nothing_of_the_size_of_what_it_estimates(protocol):
+def test_memory_estimates_allocate_little_memory(protocol):
     learners = {"GD": gd(0.01), "net": gd(0.01, kind="dense", widths=[4]), "kernel": {"solver": "kernel"}}
     for matrix in ({"kind": "gaussian", "n": ROWS, "d": 4}, {"kind": "hadamard", "d": ROWS}):
         described = experiment(matrix, learners=learners, protocol=protocol, labels="sign")
@@ -323,7 +323,7 @@ def test_an_estimate_makes_nothing_of_the_size_of_what_it_estimates(protocol):
         assert peak < ROWS
 
 
-def test_the_memory_of_a_kernel_is_counted_by_its_examples():
+def test_kernel_memory_is_estimated_by_the_number_of_examples():
     def need(examples):
         protocol = {"kind": "one-pass", "examples": examples}
         matrix = {"kind": "gaussian", "n": 20_000}
@@ -333,13 +333,13 @@ def test_the_memory_of_a_kernel_is_counted_by_its_examples():
     assert need(2000) - need(20) > 8 * 1980 * 20_000
 
 
-def test_a_flow_counts_trained_weights_for_its_matrices_and_not_the_fixed_tensors():
+def test_the_flow_memory_estimate_ignores_fixed_tensors():
     flow = {"kind": "flow", "method": "lsoda"}
     net = {"net": gd(1, kind="quadratic", parameters=30)}  # 5580 fixed numbers, whose matrices take 19 GiB
     assert needed(experiment(d=6, learners=net, matrix="orthogonal", protocol=flow)) < 32 << 20
 
 
-def test_fresh_models_for_every_k_count():
+def test_the_memory_estimate_counts_the_erm_models_of_every_k():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (
         needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": step})) for step in (64, 1)
@@ -347,7 +347,7 @@ def test_fresh_models_for_every_k_count():
     assert many > 10 * few
 
 
-def test_mini_batches_that_fresh_models_draw_count():
+def test_the_memory_estimate_counts_the_mini_batches_of_erm_models():
     few, many = (
         needed(
             experiment(d=16, learners={"SGD": {"update": {"kind": "sgd", "batch": batch}}}, protocol="erm")
@@ -358,7 +358,7 @@ def test_mini_batches_that_fresh_models_draw_count():
     assert many - few > models * (1 << 20) * 2 * 8
 
 
-def test_a_structured_run_needs_no_matrix_and_a_solver_does():
+def test_structured_runs_need_no_matrix_memory_but_dense_runs_and_solvers_do():
     d = 1 << 20
     described = {"d": d, "dtype": "float32", "protocol": {"kind": "one-pass", "examples": 1000}}
     assert needed(experiment(**described)) < 1 << 29
@@ -367,7 +367,7 @@ def test_a_structured_run_needs_no_matrix_and_a_solver_does():
 
 
 @pytest.mark.parametrize(("limit", "size"), [("LONG", 16 * 8), ("WIDE", 3 * 16 * 8)])
-def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, size, monkeypatch):
+def test_memory_is_given_back_before_every_chunk_of_large_learners_only(limit, size, monkeypatch):
     returned = []
     monkeypatch.setattr(memory_estimate, "give_back", lambda: returned.append(True))
     described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
@@ -379,11 +379,11 @@ def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, s
     assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
 
 
-def test_free_memory_can_be_returned_wherever_this_runs():
+def test_give_back_runs_on_this_platform():
     memory_estimate.give_back()
 
 
-def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
+def test_chunks_are_shortened_to_limit_the_buffered_weights(monkeypatch):
     def rounds(waiting):
         monkeypatch.setattr(engine.runtime.run, "WAITING", waiting)
         lengths = []
@@ -398,7 +398,7 @@ def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
 
 
 @pytest.mark.parametrize(("matrix", "path"), [("gaussian", "dense"), ("hadamard", "structured")])
-def test_a_run_leaves_its_data_to_nobody_without_a_collection(matrix, path, monkeypatch):
+def test_a_run_frees_its_data_without_garbage_collection(matrix, path, monkeypatch):
     drawn = []
 
     def noted(*arguments, **words):
@@ -431,7 +431,7 @@ exhausted = pytest.mark.parametrize("exhaust", EXHAUSTED.values(), ids=EXHAUSTED
 
 
 @exhausted
-def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(exhaust, monkeypatch):
+def test_running_out_of_memory_midway_raises_bad_input_and_keeps_curves(exhaust, monkeypatch):
     rounds = []
 
     def scarce(self, records, seconds, advance=OnePassCourse.advance):
@@ -453,13 +453,13 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
 
 @exhausted
 @pytest.mark.parametrize("drawing", ["draw", "examples"])
-def test_running_out_of_memory_before_the_first_record_is_reported_alike(exhaust, drawing, monkeypatch):
+def test_running_out_of_memory_before_the_first_point_is_reported(exhaust, drawing, monkeypatch):
     monkeypatch.setattr(drawn_data, drawing, lambda *arguments, **words: exhaust())
     with pytest.raises(BadInput, match="cpu ran out of memory before the first evaluation point; take"):
         run(experiment(d=16, path="dense" if drawing == "draw" else "numpy"))
 
 
-def test_other_errors_of_a_run_are_not_taken_for_a_lack_of_memory(monkeypatch):
+def test_other_runtime_errors_are_not_reported_as_lack_of_memory(monkeypatch):
     def broken(*arguments, **words):
         raise RuntimeError("the engine is on fire")
 
@@ -468,7 +468,7 @@ def test_other_errors_of_a_run_are_not_taken_for_a_lack_of_memory(monkeypatch):
         run(experiment(d=16, path="dense"))
 
 
-def test_the_features_of_a_target_are_added_up_one_by_one():
+def test_summing_target_features_takes_under_six_times_the_label_memory():
     n, r = 10_000, 100
     combination = Combination(np.arange(r)[None, None], np.full((1, 1, r), 0.1))
     tracemalloc.start()
@@ -482,7 +482,7 @@ def test_the_features_of_a_target_are_added_up_one_by_one():
 
 
 @pytest.mark.parametrize(("d", "expected"), [(64, 1), (1024, 2)])
-def test_a_small_run_stays_on_one_thread_and_leaves_the_others_to_the_next(d, expected):
+def test_a_small_run_uses_one_thread_and_restores_the_thread_count(d, expected):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     seen = []
@@ -495,7 +495,7 @@ def test_a_small_run_stays_on_one_thread_and_leaves_the_others_to_the_next(d, ex
 
 
 @pytest.mark.slow
-def test_the_generators_of_many_replicas_count():
+def test_the_memory_estimate_covers_the_random_generators_of_replicas():
     program = """
 import sys, numpy
 from engine.core.streams import Stream
@@ -514,7 +514,7 @@ print((resident() - before) / 4000)
 
 
 @pytest.mark.slow
-def test_memory_that_is_freed_is_kept_for_the_next_tensors():
+def test_freed_memory_is_reused_by_later_tensors():
     program = """
 import resource
 from engine.core.lazy import load_torch, torch

@@ -74,7 +74,7 @@ RIGHT = {
 @pytest.mark.slow
 @pytest.mark.lasts(40)
 @pytest.mark.parametrize("kind", TABLES)
-def test_no_verdict_on_fresh_tables_is_wrong_and_sparse_tables_pay(kind):
+def test_verdicts_on_fresh_tables_are_right_or_undecided(kind):
     counts = {"linear": {}, "trees": {}}
     for seed in range(100, 124):
         for pair, word in verdicts(linear_table(kind, seed), seed).items():
@@ -86,7 +86,7 @@ def test_no_verdict_on_fresh_tables_is_wrong_and_sparse_tables_pay(kind):
 
 
 @pytest.mark.slow
-def test_withheld_kinds_of_tables_are_judged_right():
+def test_held_out_table_kinds_get_no_wrong_verdict():
     generator = np.random.default_rng(66)
     features = generator.standard_normal((500, 30))
     names = tuple(map(str, range(30)))
@@ -108,7 +108,7 @@ def test_withheld_kinds_of_tables_are_judged_right():
     assert verdicts(table)["linear"] != "axes pay"
 
 
-def test_intervals_are_those_of_the_corrected_resampled_t_test():
+def test_intervals_equal_the_corrected_resampled_t_test():
     ratios = np.array([0.1, 0.3, 0.2, 0.5])
     interval = corrected_interval(ratios, 30, 70)
     variance = sum((ratio - 0.275) ** 2 for ratio in ratios) / 3
@@ -133,7 +133,7 @@ def losses_around(axes, axes_rotated, invariant, constant):
         ((1.1, 1.3, 1.2, 1.0), "not decided"),
     ],
 )
-def test_the_rule_needs_rotation_gap_and_gain(means, word):
+def test_a_verdict_requires_rotation_gap_and_gain(means, word):
     assert judge_pair(losses_around(*means), 120, 280).word == word
 
 
@@ -154,7 +154,7 @@ def rows():
         (library_learners.rbf, lambda: SVR(C=1)),
     ],
 )
-def test_regressions_are_those_of_scikit_learn_on_standard_labels(rows, fit, make):
+def test_regressions_equal_scikit_learn_on_standardised_labels(rows, fit, make):
     train, labels, tested = rows
     mean, deviation = labels.mean(), labels.std()
     model = make().fit(train, (labels - mean) / deviation)
@@ -171,7 +171,7 @@ def test_regressions_are_those_of_scikit_learn_on_standard_labels(rows, fit, mak
         (library_learners.rbf, lambda: SVC(C=3)),
     ],
 )
-def test_classifiers_are_those_of_scikit_learn(rows, fit, make):
+def test_classifiers_equal_scikit_learn(rows, fit, make):
     train, labels, tested = rows
     classes = np.digitize(labels, [-1, 1]).astype(float)
     model, fitted = make().fit(train, classes), fit(train, classes, tested, True, 5)
@@ -181,7 +181,7 @@ def test_classifiers_are_those_of_scikit_learn(rows, fit, make):
 
 
 @pytest.mark.parametrize(("fit", "ratio"), [(library_learners.l1, 1.0), (library_learners.l2, 0.0)])
-def test_logistic_regression_has_the_strength_of_least_loss_on_held_out_rows(rows, fit, ratio):
+def test_logistic_regression_uses_the_strength_with_the_least_held_out_loss(rows, fit, ratio):
     train, labels, tested = rows
     classes = (labels > 0).astype(float)
     fitted, held = held_out(classes, True, 5)
@@ -244,7 +244,7 @@ def naive_linear(batch, split, is_egu, rate):
 @pytest.mark.slow
 @pytest.mark.parametrize("are_classes", [False, True])
 @pytest.mark.parametrize("is_egu", [False, True])
-def test_descents_of_all_splits_are_those_of_single_splits(are_classes, is_egu):
+def test_batched_descents_equal_naive_descents_of_single_splits(are_classes, is_egu):
     batch = descent_batch(are_classes)
     scores = trained_scores(EGU if is_egu else GD, batch)
     for split in range(2):
@@ -257,7 +257,7 @@ def test_descents_of_all_splits_are_those_of_single_splits(are_classes, is_egu):
 
 @pytest.mark.parametrize("rule", [DENSE_NET, SPINDLY_NET])
 @pytest.mark.parametrize("are_classes", [False, True])
-def test_gradients_of_nets_are_differences_of_the_loss(rule, are_classes):
+def test_net_gradients_equal_finite_differences_of_the_loss(rule, are_classes):
     batch = descent_batch(are_classes)
     parameters = rule.start(batch, 1)
     rows, labels = batch.fitted, batch.fitted_labels
@@ -307,7 +307,7 @@ def test_rotations_are_orthogonal_and_have_no_preferred_sign():
     assert np.abs(rotations.mean(0)).max() < 5 * (1 / 5 / 400) ** 0.5
 
 
-def test_every_beginning_of_the_rows_has_the_shares_of_the_classes():
+def test_every_prefix_of_the_balanced_order_has_the_class_shares():
     labels = np.repeat([0.0, 1.0, 2.0], [160, 60, 20])
     table = LabelledTable("t", "y", np.eye(240, 3), labels, ("a", "b", "c"), ("0", "1", "2"))
     order = balanced_order(table, np.random.default_rng(0))
@@ -318,7 +318,7 @@ def test_every_beginning_of_the_rows_has_the_shares_of_the_classes():
 
 
 @pytest.mark.slow
-def test_an_invariant_partner_does_not_change_under_rotation_and_the_chosen_features_are_named():
+def test_invariant_partners_ignore_rotation_and_importances_find_the_relevant_features():
     done = judged_alone(linear_table("3-sparse", 1))
     for verdict in done.verdicts.values():
         assert max(map(abs, verdict.control)) < 0.01
@@ -328,7 +328,7 @@ def test_an_invariant_partner_does_not_change_under_rotation_and_the_chosen_feat
 
 
 @pytest.mark.slow
-def test_the_answer_on_a_decided_pair_has_the_intervals_that_decide_it():
+def test_the_answer_on_a_decided_pair_states_its_intervals():
     table = linear_table("3-sparse", 1)
     done = diagnose(table, plan_of(table, splits=8, shows_all=False)._replace(sizes=(60,)))
     rotation, gap = (
@@ -361,7 +361,7 @@ def test_the_same_seed_gives_the_same_losses():
         (50, 3, (35,), 35, 15),
     ],
 )
-def test_the_sizes_of_a_plan(rows, d, sizes, decided_at, tested):
+def test_a_plan_has_the_expected_sizes_and_test_rows(rows, d, sizes, decided_at, tested):
     features = np.zeros((rows, d))
     labels = np.arange(rows, dtype=float)
     plan = plan_of(LabelledTable("t", "y", features, labels, tuple(map(str, range(d)))))
@@ -369,7 +369,7 @@ def test_the_sizes_of_a_plan(rows, d, sizes, decided_at, tested):
     assert str(rows) in plan.sentence
 
 
-def test_the_expected_time_is_that_of_all_fits_at_the_speed_of_this_machine(monkeypatch):
+def test_the_expected_time_sums_all_fits_at_the_measured_speed(monkeypatch):
     table = linear_table("noise", 0)
     plan, quick = plan_of(table), plan_of(table, shows_all=False)
     monkeypatch.setattr(expected_time, "_time_of_fit", lambda: 0.05)
@@ -416,7 +416,7 @@ def test_features_are_encoded_by_the_training_rows_of_each_split():
         assert not train & tested
 
 
-def test_warnings_of_libraries_are_dropped_and_filters_stay(monkeypatch, recwarn):
+def test_library_warnings_are_dropped_and_warning_filters_stay(monkeypatch, recwarn):
     def warn(*arguments):
         warnings.resetwarnings()
         warnings.warn_explicit("no convergence", UserWarning, "/lib/site-packages/sklearn/x.py", 3)

@@ -7,7 +7,7 @@ PROBLEMS = ("hadamard", "gaussian")
 GROUPS = [case.values for case in crossed_groups(EVERY, problem=PROBLEMS).args[1]]
 
 
-def test_groups_have_every_crossing_once():
+def test_learner_groups_contain_every_crossing_once():
     grouped = [(name, problem) for learners, problem in GROUPS for name in learners]
     assert sorted(grouped) == sorted(crossings(name=traits(EVERY), problem=PROBLEMS))
 

@@ -34,7 +34,7 @@ WILD = {
 
 
 @pytest.mark.parametrize("wild", WILD)
-def test_the_others_finish_as_if_it_were_not_there(wild):
+def test_other_learners_finish_unaffected_by_a_diverged_learner(wild):
     events = []
     described = experiment("gaussian", learners={**GOOD, "wild": WILD[wild]}, d=32, seed=2)
     trace = run(described, notify=events.append)
@@ -56,7 +56,7 @@ def test_the_others_finish_as_if_it_were_not_there(wild):
 
 
 @pytest.mark.parametrize("block", [1, 5, 64])
-def test_it_is_marked_where_the_naive_loop_first_exceeds_the_limit(block):
+def test_divergence_is_marked_at_the_first_naive_loss_above_the_limit(block):
     described = experiment("gaussian", learners={"wild": gd(0.4)}, d=16, seed=1)
     data = data_of(described)
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
@@ -70,7 +70,7 @@ def test_it_is_marked_where_the_naive_loop_first_exceeds_the_limit(block):
     np.testing.assert_allclose(curve.mean("loss"), expected[:k], rtol=1e-9)
 
 
-def test_a_small_loss_at_the_start_is_no_scale():
+def test_the_divergence_limit_is_at_least_a_million():
     """A prediction next to its label must not make a catapult, which rises and then converges, diverge."""
     np.testing.assert_array_equal(divergence_limit(np.array([0.0, 1e-4, 1.0, 3.0])), [1e6, 1e6, 1e6, 3e6])
 
@@ -86,7 +86,7 @@ def partly():
     return described, events, run(described, lambda: 7, events.append).curves[0]
 
 
-def test_every_replica_diverges_where_it_would_alone_and_the_others_go_on(partly):
+def test_every_replica_diverges_as_in_a_single_run(partly):
     _, _, curve = partly
     assert 0 < curve.diverged < 20
     assert curve.complete
@@ -100,7 +100,7 @@ def test_every_replica_diverges_where_it_would_alone_and_the_others_go_on(partly
         assert at == alone.diverged_at or (np.isnan(at) and alone.diverged_at is None)
 
 
-def test_means_are_over_the_replicas_that_are_left(partly):
+def test_means_and_standard_errors_use_the_remaining_replicas(partly):
     _, _, curve = partly
     values = curve.values("loss")
     np.testing.assert_allclose(curve.mean("loss"), np.nanmean(values, 1), rtol=1e-12)
@@ -140,7 +140,7 @@ class Given:
         return Block({"k": np.array([float(k)])}, {"loss": np.array(losses)[None, :, None]}, {}, {})
 
 
-def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_start():
+def test_a_diverged_replica_stays_nan_and_is_judged_by_its_own_start():
     curve = Curve("it", 4, 3, Verdict(True, "made by hand"))
     training_run = Given([[1.0, 10.0, 1e-4], [1e7, 5e6, 1e5], [1.0, 2e7, 1e5], [1.0, 1.0, 1e5]])
     learner_run = LearnerRun(training_run, [curve], None, None)
@@ -156,7 +156,7 @@ def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_s
     assert curve.complete
 
 
-def test_the_weights_and_spectra_of_the_first_replica_end_where_it_diverges():
+def test_weights_and_spectra_end_where_the_first_replica_diverges():
     learners = {"it": gd(0.12)}
     described = experiment(
         "gaussian", target="all", spectrum=True, replicas=20, **{**EDGE, "learners": learners}
@@ -168,7 +168,7 @@ def test_the_weights_and_spectra_of_the_first_replica_end_where_it_diverges():
     assert spectrum_of(curve).x.max() < at
 
 
-def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(partly):
+def test_claims_about_a_mean_fail_after_a_replica_diverges(partly):
     described, _, _ = partly
     forms = [
         {"kind": "value", "at": 32, "above": 0.0},
@@ -193,7 +193,7 @@ def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(p
     assert judge(of_one(both, trace))[0].holds
 
 
-def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
+def test_a_bound_is_judged_on_the_points_before_the_first_divergence(partly):
     described, _, curve = partly
     sound_records = curve.sound
     x = curve.x
@@ -206,7 +206,7 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     assert "(the curve diverged at" in respected.detail
 
 
-def test_learning_slowly_or_rising_a_little_is_no_divergence():
+def test_slow_learning_and_a_small_rise_are_no_divergence():
     trace = run(experiment("gaussian", learners={"slow": gd(1e-6), "rising": gd(0.09)}, d=16))
     assert trace.curve("rising").mean("loss").max() > 2 * trace.curve("rising").mean("loss")[0]
     assert [curve.diverged_at for curve in trace.curves] == [None, None]
@@ -218,7 +218,7 @@ def test_weights_of_a_diverged_learner_end_with_its_curve():
     assert np.isfinite(curve.weights).all()
 
 
-def test_all_learners_may_diverge():
+def test_a_run_finishes_when_all_learners_diverge():
     events = []
     trace = run(experiment("gaussian", learners=WILD, d=32, seed=2), notify=events.append)
     assert all(curve.diverged_at is not None for curve in trace.curves)
@@ -231,7 +231,7 @@ def test_a_divergence_that_a_claim_expects_is_not_unexpected():
     assert unexpected_divergence(described, run(described)) == []
 
 
-def test_a_run_that_is_stopped_keeps_its_curves_and_does_not_say_finished():
+def test_a_stopped_run_keeps_its_curves_and_sends_no_finished_event():
     rounds, events = iter([3, 2, 0]), []
     trace = run(experiment(learners=GOOD, d=16), lambda: next(rounds), events.append)
     assert [curve.length for curve in trace.curves] == [5, 5, 5]
@@ -239,7 +239,7 @@ def test_a_run_that_is_stopped_keeps_its_curves_and_does_not_say_finished():
     assert all(curve.diverged_at is None for curve in trace.curves)
 
 
-def test_a_step_that_rounding_leaves_undetermined_is_no_number_and_no_error():
+def test_an_undetermined_online_newton_step_is_nan_without_an_error():
     rule = catalogue.make("updates", "online-newton", eps=1e-300)
     params, state = rule.start({"W": torch.zeros(2, 2, 3)})
     gradients = {"W": torch.stack([torch.ones(2, 3), torch.tensor([[1.0, 0, 0], [0, 1.0, 0]])])}

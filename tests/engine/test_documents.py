@@ -23,7 +23,7 @@ def document(axes, **words):
     }
 
 
-def test_every_combination_of_values_is_a_point_the_last_axis_first():
+def test_sweep_points_are_all_combinations_with_the_last_axis_fastest():
     axes = [{"name": "size", "values": [8, 16]}, {"name": "eta", "from": 0.1, "to": 0.001, "log": True}]
     sweep = sweep_of(
         document(
@@ -41,7 +41,7 @@ def test_every_combination_of_values_is_a_point_the_last_axis_first():
     assert sweep.points[4].label == "size = 16, eta = 0.01"
 
 
-def test_a_table_binds_several_names_and_set_puts_words():
+def test_an_axis_table_binds_several_names_and_set_writes_a_field():
     axes = [
         {"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]},
         {"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]},
@@ -52,7 +52,7 @@ def test_a_table_binds_several_names_and_set_puts_words():
     np.testing.assert_allclose(rates, [0.05, 0.05, 0.075, 0.075])
 
 
-def test_learners_are_where_their_condition_holds():
+def test_learners_run_only_at_points_satisfying_their_condition():
     learners = [{"name": "GD", **gd("size/80")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
     axes = [{"name": "size", "values": [4, 8, 16]}]
     sweep = sweep_of(document(axes, learners=learners))
@@ -67,7 +67,7 @@ def test_learners_are_where_their_condition_holds():
         sweep_of(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 
 
-def test_conditions_are_joined_by_and_which_binds_more_and_or():
+def test_and_binds_more_tightly_than_or_in_conditions():
     sizes = [{"name": "size", "values": [2, 4, 8, 16]}]
     for where, sizes_with_gd in (
         ("size < 4 or size > 4 and size < 16", [2, 8]),
@@ -78,7 +78,7 @@ def test_conditions_are_joined_by_and_which_binds_more_and_or():
         assert [point.names["size"] for point in points] == sizes_with_gd
 
 
-def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
+def test_learner_conditions_can_use_problem_sizes():
     learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "n < d/2 and m = 1"}]
     matrix = {"kind": "gaussian", "d": 8, "n": "size"}
     problem = {"matrix": matrix, "target": "feature"}
@@ -92,7 +92,7 @@ def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
         sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
 
 
-def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
+def test_claim_numbers_can_vary_between_curves_but_not_along_a_curve():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
     pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]
     claim = {"kind": "value", "text": "It is so", "curve": "GD", "at": "size/2", "above": 0}
@@ -107,7 +107,7 @@ def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
         sweep_of(document(axes, learners=learners, pictures=along, claims=[claim]))
 
 
-def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
+def test_a_claim_can_name_a_learner_missing_at_some_points():
     learners = [{"name": "GD", **gd("size/80")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
     axes = [{"name": "size", "values": [4, 16]}]
     claim = {"kind": "value", "text": "It is so", "curve": "LLS", "at": 4, "above": 0}
@@ -137,7 +137,7 @@ def test_measures_of_claims_are_recorded_at_every_point():
          "axes", "too many"),
     ],
 )  # fmt: skip
-def test_axes_that_make_no_sense_are_refused(axes, where, reason):
+def test_invalid_axes_are_refused_with_place_and_reason(axes, where, reason):
     with pytest.raises(BadInput) as caught:
         sweep_of(document(axes))
     assert caught.value.where == where
@@ -153,7 +153,7 @@ def test_an_error_at_a_sweep_point_names_the_point():
     assert first(words).problem.matrix.d == 8
 
 
-def test_an_experiment_without_axes_is_a_plan_of_one_point():
+def test_an_experiment_without_axes_is_a_sweep_of_one_point():
     described = parse({key: value for key, value in document([]).items() if key != "axes"})
     sweep = only(described)
     assert sweep.experiment is described
@@ -167,7 +167,7 @@ def described_loss():
     return catalogue.make("measures", "loss")
 
 
-def test_a_learner_that_is_not_at_the_first_point_has_tables_for_its_parts_too():
+def test_a_learner_missing_at_the_first_point_is_written_in_full():
     learners = [
         {"name": "LLS", "solver": "lls"},
         {"name": "L2", "solver": "l2-logistic", "where": "size > 4"},

@@ -50,7 +50,7 @@ def drawn(monkeypatch):
     return sizes
 
 
-def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_alone(drawn):
+def test_points_with_equal_data_share_them_without_changing_their_losses(drawn):
     sweep = sweep_of(document())
     results = run_sweep(sweep)
     assert drawn == [8, 16]
@@ -62,7 +62,7 @@ def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_a
 @pytest.mark.parametrize(
     ("other", "count"), [({"seed": "size"}, 2), ({"replicas": 3}, 2), ({"dtype": "float64"}, 2)]
 )
-def test_other_seeds_replicas_and_types_are_other_data(other, count, drawn):
+def test_runs_with_other_seeds_replicas_or_dtypes_share_no_data(other, count, drawn):
     source, (point, *_) = DrawnData(), sweep_of(document()).points
     changed = sweep_of(document(run={"device": "cpu", "replicas": 2, **other})).points[0]
     for experiment in (point.experiment, changed.experiment, point.experiment):
@@ -70,7 +70,7 @@ def test_other_seeds_replicas_and_types_are_other_data(other, count, drawn):
     assert len(drawn) == count
 
 
-def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
+def test_held_data_stay_within_the_byte_limit(drawn, monkeypatch):
     monkeypatch.setattr(drawn_data, "MOST", drawn_bytes(plan_run(sweep_of(document()).points[1].experiment)))
     run_sweep(sweep_of(document()))
     assert drawn == [8, 16] * 3
@@ -79,7 +79,7 @@ def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
     assert drawn == [8, 16], "the same data one after the other"
 
 
-def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatch):
+def test_held_data_are_released_for_a_run_that_needs_memory(drawn, monkeypatch):
     source, (small, large, *_) = DrawnData(), sweep_of(document()).points
     run(small.experiment, data=source)
     free = needed(large.experiment)
@@ -91,7 +91,7 @@ def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatc
         run(large.experiment, data=source)
 
 
-def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
+def test_no_data_are_drawn_for_stored_results(drawn, tmp_path):
     run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     drawn.clear()
     assert run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path))).complete
@@ -99,7 +99,7 @@ def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
 
 
 @pytest.mark.parametrize(("rotate", "questions"), [(False, 20), (True, 20), (True, 120)])
-def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions, monkeypatch):
+def test_drawing_stops_between_replicas_on_request(rotate, questions, monkeypatch):
     monkeypatch.setattr(streams, "UNCHECKED", 1)
     matrix = {"kind": "gaussian", "d": 8, "n": 8, "rotate": rotate}
     words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
@@ -111,7 +111,7 @@ def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions, mon
     assert len(asked) == questions + 1
 
 
-def test_a_sweep_that_is_stopped_while_it_draws_has_no_record_and_no_finished_point(monkeypatch):
+def test_a_sweep_stopped_while_drawing_has_empty_curves_and_no_finished_point(monkeypatch):
     monkeypatch.setattr(streams, "UNCHECKED", 1)
     asked = []
     results = run_sweep(sweep_of(document()), stopped=lambda: asked.append(0) or len(asked) > 1)
@@ -120,7 +120,7 @@ def test_a_sweep_that_is_stopped_while_it_draws_has_no_record_and_no_finished_po
     assert not results.finished
 
 
-def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):
+def test_a_worker_stopped_while_drawing_reports_stopped(monkeypatch):
     states, normal = [], streams.Stream.normal
     worker = Worker(sweep_of(document()), lambda event: states.append(getattr(event, "state", event)))
 
@@ -136,7 +136,7 @@ def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):
     assert not any(isinstance(state, BaseException) for state in states)
 
 
-def test_numbers_drawn_in_pieces_are_those_drawn_at_once(monkeypatch):
+def test_numbers_drawn_in_pieces_equal_numbers_drawn_at_once(monkeypatch):
     monkeypatch.setattr(streams, "LONG_PIECE", 4)
     for name in ("normal", "uniform"):
         numbers = getattr(Streams([1, 2])("it"), name)(7, 5)

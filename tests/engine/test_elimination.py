@@ -27,7 +27,7 @@ def fitting(rows, labels):
     return all_sets[(products == labels).all(1)]
 
 
-def test_it_predicts_by_a_set_that_fits_all_examples_and_by_the_only_one_where_there_is_one():
+def test_elimination_predicts_by_a_parity_consistent_with_all_examples():
     fit, data = beginning(described())
     rows, labels = data.instances.rows.numpy(), data.labels.numpy()
     for k in range(1, 13):
@@ -40,7 +40,7 @@ def test_it_predicts_by_a_set_that_fits_all_examples_and_by_the_only_one_where_t
             np.testing.assert_array_equal(predicted[:k], y[:k])
 
 
-def test_it_may_abstain_where_sets_that_fit_disagree_and_nowhere_else():
+def test_elimination_abstains_exactly_where_consistent_parities_disagree():
     fit, data = beginning(described(abstain=True))
     rows, labels = data.instances.rows.numpy(), data.labels.numpy()
     silent = []
@@ -56,7 +56,7 @@ def test_it_may_abstain_where_sets_that_fit_disagree_and_nowhere_else():
     assert min(silent) == 0
 
 
-def test_an_example_that_contradicts_earlier_ones_is_left_out():
+def test_elimination_ignores_an_example_that_contradicts_earlier_examples():
     fit, data = beginning(described(replicas=1))
     first = data.instances.at(slice(0, 1))
     label = data.labels[:, :1]
@@ -65,7 +65,7 @@ def test_an_example_that_contradicts_earlier_ones_is_left_out():
     assert fit.predict(first) == label
 
 
-def test_a_row_of_the_memory_is_what_a_step_of_sgd_makes_of_it():
+def test_batched_elimination_equals_elimination_on_signs_of_sgd_rows():
     batch, memory = 3, torch.zeros(4, BITS + 1, dtype=torch.float64, requires_grad=True)
     _, data = beginning(described(replicas=1))
     told = torch.cat((data.instances.rows[0], data.labels[0, :, None]), 1).double()
@@ -87,7 +87,7 @@ def test_a_row_of_the_memory_is_what_a_step_of_sgd_makes_of_it():
 
 
 @pytest.mark.parametrize("of", [{"batch": 2}, {"of": "population"}])
-def test_coins_do_not_depend_on_how_examples_come_and_differ_between_replicas(of):
+def test_elimination_coins_ignore_example_grouping_and_differ_between_replicas(of):
     together, data = beginning(described(n=24, replicas=8, **of))
     one_by_one, _ = beginning(described(n=24, replicas=8, **of))
     together.learn(data.instances, data.labels)
@@ -100,7 +100,7 @@ def test_coins_do_not_depend_on_how_examples_come_and_differ_between_replicas(of
     assert errors.max() > 0.2
 
 
-def test_the_unknown_share_is_that_of_vectors_that_are_no_sums_over_all_matrices():
+def test_the_unknown_share_equals_the_mean_share_outside_the_row_span():
     for bits, examples in ((2, 3), (3, 2), (3, 3)):
         shares = []
         for flat in product([0, 1], repeat=bits * examples):
@@ -110,12 +110,12 @@ def test_the_unknown_share_is_that_of_vectors_that_are_no_sums_over_all_matrices
         assert unknown(bits, np.array([examples]))[0] == pytest.approx(np.mean(shares), abs=1e-15)
 
 
-def test_the_page_s_exact_accuracies_are_reproduced():
+def test_exact_accuracies_equal_the_printed_values():
     accuracies = 1 - unknown(16, np.array([14, 16, 17, 19, 22])) / 2
     np.testing.assert_allclose(accuracies, [0.610322, 0.805162, 0.889680, 0.969712, 0.996109], atol=5e-7)
 
 
-def test_elimination_is_on_the_line_and_means_are_far_above_it():
+def test_elimination_of_copies_attains_the_line_and_means_stay_above_it():
     learners = {
         "copies": {"solver": "elimination"},
         "means": {"solver": {"kind": "elimination", "batch": 2}},
@@ -133,7 +133,7 @@ def test_elimination_is_on_the_line_and_means_are_far_above_it():
     assert means.mean() > line.values[-1] + 0.3
 
 
-def test_a_parity_is_the_product_of_a_random_set_of_entries_of_its_size():
+def test_parity_labels_multiply_a_random_set_of_entries_of_given_size():
     for degree in (None, 3):
         target = {"kind": "parity", **({} if degree is None else {"degree": degree})}
         data = data_of(experiment({"kind": "rademacher", "n": 40}, target, d=BITS, replicas=30))

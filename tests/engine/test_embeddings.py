@@ -26,7 +26,7 @@ def naive_distortion(rows, images):
     {"widths": [6], "parametrisation": "ntk", "cw": [4.0, 1.0]},
 ])  # fmt: skip
 @pytest.mark.parametrize("matrix", ["gaussian", {"kind": "gaussian", "n": 3, "repeat": 2}])
-def test_the_distortion_is_that_of_loops_over_pairs(words, matrix):
+def test_the_distortion_equals_naive_loops_over_pairs(words, matrix):
     words_of_run = {**DISTORTION, "replicas": 2, "dtype": "float64"}
     described = experiment(matrix, "coin", {"it": gd(0.1, kind="dense", **words)}, d=5, **words_of_run)
     measured = run(described).curves[0].values("distance-distortion")[0]
@@ -39,7 +39,7 @@ def test_the_distortion_is_that_of_loops_over_pairs(words, matrix):
 
 
 @pytest.mark.slow
-def test_pairs_of_gaussian_points_change_by_a_gaussian_with_variance_1_over_2m():
+def test_the_mean_distortion_of_gaussian_pairs_is_sqrt_1_over_pi_m():
     described = experiment(
         {"kind": "gaussian", "n": 2, "d": 50},
         "coin",
@@ -57,13 +57,13 @@ def test_pairs_of_gaussian_points_change_by_a_gaussian_with_variance_1_over_2m()
     ("gaussian", {"kind": "layer-by-layer", "inputs": 2}, "all rows pass through one map"),
     ("gaussian", {"kind": "spindly"}, "a dense net"),
 ])  # fmt: skip
-def test_the_distortion_is_refused_where_no_random_map_carries_all_rows(matrix, net, reason):
+def test_the_distortion_is_refused_without_several_rows_and_a_random_map(matrix, net, reason):
     with pytest.raises(BadInput, match=reason):
         experiment(matrix, "coin", {"it": gd(0.1, **net)}, d=4, **DISTORTION)
 
 
 @pytest.mark.parametrize("units", [1, 2, 5, 50, 5000])
-def test_the_union_over_pairs_is_below_the_line(units):
+def test_the_union_bound_over_pairs_is_below_the_line(units):
     """√(2 ln(2N)/m) + 1/m for N pairs; a pair alone changes by at most √(1/m)."""
     assert sqrt(1 / units) < sqrt(8 * log(2) / units)
     for points in range(3, 200):
@@ -90,7 +90,7 @@ def covering(d, n, bits, replicas=2, **words):
 
 
 @pytest.mark.parametrize(("d", "n", "bits"), [(2, 40, 4), (3, 8, 5)])
-def test_the_covering_radius_is_that_of_loops_over_rows_and_centres(d, n, bits):
+def test_the_covering_radius_equals_naive_loops_over_rows_and_centres(d, n, bits):
     described = covering(d, n, bits)
     (curve,) = run(described).curves
     measured = curve.array(described.run.measures[0].name).values[0]
@@ -107,7 +107,7 @@ def test_points_of_a_ball_are_uniform_in_volume():
     assert np.abs(octants - 2500).max() < 4 * sqrt(20000 * 7 / 64)
 
 
-def test_farthest_points_of_a_disc_are_never_above_the_bound_by_packing():
+def test_the_covering_line_of_a_disc_is_above_the_packing_bounds():
     assert 3 / sqrt(1) >= 2
     assert 3 / sqrt(2) >= sqrt(3)
     assert 3 / sqrt(4) >= 2 * sin(pi / 5)

@@ -37,7 +37,7 @@ def described(file, target="file", learners=None, measures=(), replicas=2, **mat
     )
 
 
-def test_features_are_those_of_skrub_fitted_to_the_training_rows(tmp_path):
+def test_encoded_features_equal_skrub_fitted_to_the_training_rows(tmp_path):
     import pandas as pd
     import skrub
 
@@ -61,7 +61,7 @@ def test_features_are_those_of_skrub_fitted_to_the_training_rows(tmp_path):
         assert all((rows[:, place] == 0).all() for place in unmatched), "words of no training row"
 
 
-def test_a_run_predicts_as_scikit_learn_on_the_encoded_and_standardised_rows(tmp_path):
+def test_ridge_on_encoded_rows_has_the_test_loss_of_scikit_learn(tmp_path):
     learners = {"R": {"solver": {"kind": "sklearn", "name": "Ridge", "options": {"alpha": 2.0}}}}
     measures = [{"kind": "loss", "rows": "test"}]
     setup = described(houses(tmp_path), "file", learners, measures, replicas=1, standardise=True)
@@ -73,7 +73,7 @@ def test_a_run_predicts_as_scikit_learn_on_the_encoded_and_standardised_rows(tmp
     assert run(setup).curves[0].mean("unseen")[-1] == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_report_says_what_became_of_each_column(tmp_path):
+def test_the_data_report_has_a_note_on_each_column(tmp_path):
     report = described(houses(tmp_path)).problem.matrix.data_report()
     assert (report.rows, report.label) == (89, "column 'price'")
     assert [note.partition(":")[0] for note in report.notes] == [
@@ -83,14 +83,14 @@ def test_the_report_says_what_became_of_each_column(tmp_path):
     assert report.left_out == (("1 row", "without a label"),)
 
 
-def test_two_words_in_the_column_of_labels_are_classes(tmp_path):
+def test_two_label_words_become_minus_and_plus_one(tmp_path):
     setup = described(houses(tmp_path, "words"), "classes")
     assert setup.problem.label_values == "signs"
     expected = [(-1, 1)[row % 2] for row in range(90) if row != 70]  # high, low: the first word is −1
     np.testing.assert_array_equal(data_of(setup).labels[0], expected)
 
 
-def test_a_table_of_numbers_is_read_as_without_the_setting(tmp_path):
+def test_encoding_leaves_a_table_of_numbers_unchanged(tmp_path):
     file = tmp_path / "numbers.csv"
     file.write_text("a,b,price\n" + "\n".join(f"{row}.5,{row % 7},{row * 3}" for row in range(50)) + "\n")
     plain, encoded = (
@@ -111,7 +111,7 @@ def test_words_without_skrub_and_a_missing_label_are_refused(tmp_path, monkeypat
         described(file)
 
 
-def test_a_feature_of_a_date_does_not_replace_a_column_of_numbers_of_its_name(tmp_path):
+def test_a_date_feature_does_not_replace_a_number_column_of_equal_name(tmp_path):
     file = tmp_path / "houses.csv"
     rows = [f"{7 * row},{2000 + row}-03-{row % 28 + 1:02},{row}" for row in range(60)]
     file.write_text("\n".join(["sold_year,sold,price", *rows]) + "\n")
@@ -138,7 +138,7 @@ def test_a_feature_of_a_date_does_not_replace_a_column_of_numbers_of_its_name(tm
         ("price", ["", "", ""], "problem.matrix.label: column 'price' has no labels"),
     ],
 )
-def test_cells_that_no_learner_could_use_are_refused(tmp_path, column, cells, message):
+def test_unusable_cells_are_refused(tmp_path, column, cells, message):
     table = {"size": ["1", "2", "3"], "town": ["Ulm", "", "Kiel"], "price": ["1", "2", "4"], column: cells}
     file = tmp_path / "houses.csv"
     lines = [",".join(row) for row in zip(*table.values(), strict=True)]
@@ -159,7 +159,7 @@ def test_cells_that_no_learner_could_use_are_refused(tmp_path, column, cells, me
         ("size", [[1.0, 2.0]] * 60, "path: column 'size' holds lists"),
     ],
 )
-def test_columns_of_a_parquet_file_that_no_learner_could_use_are_refused(tmp_path, column, cells, message):
+def test_unusable_parquet_columns_are_refused(tmp_path, column, cells, message):
     import pandas as pd
 
     table = {"size": np.arange(60.0), "town": ["Ulm", "Kiel"] * 30, "price": np.arange(60.0), column: cells}

@@ -38,7 +38,7 @@ def test_every_lower_upper_and_exact_line_has_a_twin():
     )
 
 
-def test_every_twin_is_of_a_line_of_the_catalogue():
+def test_every_twin_belongs_to_a_line_of_the_catalogue():
     assert {twin.kind for twin in twins()} <= {*catalogue.members("theory")}
 
 
@@ -62,7 +62,7 @@ def with_lifted(monkeypatch: pytest.MonkeyPatch, line: type[Lifted]) -> None:
     )
 
 
-def test_a_new_line_owes_a_twin_once_it_is_no_longer_experimental(monkeypatch):
+def test_a_stable_new_line_needs_a_twin_but_an_experimental_line_does_not(monkeypatch):
     with_lifted(monkeypatch, Lifted)
     assert without_twin() == ["lifted"]
     with monkeypatch.context() as patch:
@@ -74,13 +74,13 @@ def unseen(described):
     return 1 - np.arange(9) / 8
 
 
-def test_a_line_that_is_not_its_twin_is_noticed(monkeypatch):
+def test_a_line_unequal_to_its_twin_fails_the_check(monkeypatch):
     check(Twin("ri-signed", {"d": 8}, unseen))
     monkeypatch.setattr(RISigned, "value", lambda self, at: 1.01 * (1 - at.k / 8))
     with pytest.raises(AssertionError, match="ri-signed is not what its twin computes"):
         check(Twin("ri-signed", {"d": 8}, unseen))
 
 
-def test_a_twin_that_cannot_tell_one_per_cent_is_refused():
+def test_a_twin_too_loose_to_detect_one_per_cent_fails_the_check():
     with pytest.raises(AssertionError, match=r"does not notice a factor of 1\.01"):
         check(Twin("ri-signed", {"d": 8}, lambda described: Naive(unseen(described), 0.02)))

@@ -22,7 +22,7 @@ from engine.spec import presets
         ("gaussian-128", ["problem.matrix.d=16"]),
     ],
 )
-def test_an_excerpt_has_the_entries_that_a_run_draws(preset: str, settings: list[str]):
+def test_an_excerpt_equals_the_entries_of_a_run(preset: str, settings: list[str]):
     problem = presets.load(preset, ["claims=[]", "run.seed=5", *settings]).problem
     all_rows = draw(problem, Streams([5]), "float64", "cpu").instances.rows[0].numpy()
     rows, features = slice(2, 9), slice(3, 11)
@@ -30,7 +30,7 @@ def test_an_excerpt_has_the_entries_that_a_run_draws(preset: str, settings: list
     np.testing.assert_allclose(entries, all_rows[rows, features], atol=1e-6)
 
 
-def test_of_a_million_features_only_the_entries_asked_for_are_made():
+def test_an_excerpt_of_a_million_features_has_the_requested_shape():
     matrix = presets.load("hadamard-million").problem.matrix
     assert matrix.shape()[1] == 1 << 20
     assert can_excerpt(matrix)
@@ -39,7 +39,7 @@ def test_of_a_million_features_only_the_entries_asked_for_are_made():
     assert set(np.unique(entries)) <= {-1.0, 1.0}
 
 
-def test_a_large_matrix_without_structure_is_not_drawn_for_a_picture():
+def test_a_large_unstructured_matrix_has_no_excerpt():
     large = presets.load("gaussian-128", ["problem.matrix.d=4096", "claims=[]"]).problem.matrix
     assert not can_excerpt(large)
 
@@ -56,7 +56,7 @@ def test_a_large_matrix_without_structure_is_not_drawn_for_a_picture():
         ('{kind="steps", steps=20, batch=4, replacement=true}', 12, None),
     ],
 )
-def test_rows_seen_are_those_that_the_protocol_shows(protocol: str, k: int, seen: int | None):
+def test_rows_seen_marks_the_rows_shown_by_the_protocol(protocol: str, k: int, seen: int | None):
     experiment = presets.load(
         "hadamard-128",
         ["problem.matrix.d=16", "claims=[]", f"protocol={protocol}", "learners.GD.update.lr=0.01"],

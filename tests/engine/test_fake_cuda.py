@@ -19,7 +19,7 @@ from engine.spec.documents import sweep_of
 pytestmark = pytest.mark.slow
 
 
-def test_the_card_refuses_what_a_card_refuses():
+def test_the_fake_card_refuses_mixed_devices_and_numpy():
     with fake_cuda():
         on_card = torch.ones(3, device="meta")
         assert (on_card + 1).cpu().tolist() == [2, 2, 2]
@@ -34,7 +34,7 @@ def test_the_card_refuses_what_a_card_refuses():
 
 @pytest.mark.parametrize("problem", ["hadamard", "gaussian"])
 @pytest.mark.parametrize("learner_name", covering_names(traits(GENTLE)))
-def test_every_learner_computes_on_a_card_what_it_does_on_the_processor(learner_name, problem):
+def test_every_learner_has_equal_losses_on_the_fake_card_and_cpu(learner_name, problem):
     words = {
         "learners": {learner_name: GENTLE[learner_name]},
         "d": 4,
@@ -61,7 +61,7 @@ SHORT = ["protocol.steps=4", "protocol.records=3", "axes.rho.values=[0, 0.3]"]
         ("layer-shortcut", ["run.replicas=4"]),
     ],
 )
-def test_a_preset_runs_on_a_card_with_all_that_is_measured(name, changes):
+def test_presets_run_completely_on_the_fake_card(name, changes):
     document = presets.document(name, ["run.device=cuda", "claims=[]", *changes])
     with fake_cuda():
         results = run_sweep(sweep_of(document))

@@ -46,7 +46,7 @@ COMPILES = {learner_name: words for learner_name, words in GENTLE.items() if com
 SCALAR = {rule: {"update": {"kind": rule, "lr": 0.02}} for rule in ("gd", "sgd", "adagrad")}
 
 
-def test_the_rules_that_multiply_compile():
+def test_the_compiled_backend_serves_multiplicative_rules_and_spindly_nets():
     multiply = {"egu linear", "egu-pm linear", "hypentropy linear", "private-rates linear"}
     spindly = {f"{rule} {net}" for rule in ("gd", "sgd") for net in ("spindly", "identity-spindly")}
     assert {" ".join(learner_name.split()[:2]) for learner_name in COMPILES} == multiply | spindly
@@ -54,7 +54,7 @@ def test_the_rules_that_multiply_compile():
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("learner_name", COMPILES)
-def test_a_compiled_pass_is_that_of_the_matrix(learner_name, target):
+def test_compiled_curves_equal_dense_curves_for_every_learner_and_target(learner_name, target):
     words = {"learners": {learner_name: COMPILES[learner_name]}, "target": target, "d": 16, "replicas": 2}
     [(curve, twin)] = twins("compiled", **words)
     assert_twins(curve, twin)
@@ -79,7 +79,7 @@ PASSES = {
 
 @pytest.mark.parametrize("words", PASSES.values(), ids=PASSES)
 @pytest.mark.parametrize("learner_name", ["egu-pm linear", "gd spindly"])
-def test_every_compiled_pass_is_that_of_the_matrix(learner_name, words):
+def test_compiled_curves_equal_dense_curves_for_every_kind_of_pass(learner_name, words):
     learner = {**COMPILES[learner_name], "update": {**COMPILES[learner_name]["update"], "lr": [0.003, 0.02]}}
     target = {"kind": "feature", "index": 0}
     words = {"learners": {learner_name: learner}, "d": 16, "replicas": 2, "target": target} | words
@@ -90,7 +90,7 @@ def test_every_compiled_pass_is_that_of_the_matrix(learner_name, words):
 
 
 @pytest.mark.parametrize("learner_name", ["egu-pm linear", "gd spindly"])
-def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(learner_name):
+def test_compiled_loops_have_one_type_for_any_rates_targets_and_replicas(learner_name):
     update = COMPILES[learner_name]["update"]
     loop_types = set()
     for rates, target, replicas in itertools.product((0.01, [0.003, 0.02]), TARGETS.values(), (1, 2)):
@@ -103,7 +103,7 @@ def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(l
     assert len(loop_types) == 1
 
 
-def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
+def test_threads_and_pauses_do_not_change_a_compiled_pass(monkeypatch):
     described = experiment(
         learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled", replicas=3
     )
@@ -121,9 +121,7 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
 
 
 @pytest.mark.parametrize("learner_name", ["egu linear", "egu-pm linear"])
-def test_a_long_vector_in_chunks_is_the_same_by_any_threads_and_that_of_the_structure(
-    learner_name, monkeypatch
-):
+def test_a_long_compiled_pass_ignores_the_thread_count_and_equals_structured(learner_name, monkeypatch):
     words = {"d": 1 << 17, "protocol": {"kind": "one-pass", "examples": 14}}
     target = {"kind": "feature", "index": 70_000}
     curves = {}
@@ -141,7 +139,7 @@ def test_a_long_vector_in_chunks_is_the_same_by_any_threads_and_that_of_the_stru
 
 
 @pytest.mark.parametrize("name", ["CHANGES", "KEPT_AHEAD"])
-def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(name, monkeypatch):
+def test_smaller_limits_reduce_the_examples_learnt_ahead_without_changing_losses(name, monkeypatch):
     described = experiment(learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled")
     counts, learn_ahead = [], compiled_pass.CompiledPass.learn_ahead
 
@@ -170,7 +168,7 @@ WILD = {
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("learner_name", WILD)
-def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is(learner_name, dtype):
+def test_a_compiled_learner_diverges_at_the_same_point_as_on_dense(learner_name, dtype):
     [(curve, twin)] = twins("compiled", dtype, learners={learner_name: WILD[learner_name]}, d=16)
     assert curve.diverged_at == twin.diverged_at is not None
     assert curve.mean("loss").max() < DIVERGED
@@ -185,7 +183,7 @@ ORTHOGONAL = [
 
 
 @pytest.mark.parametrize(("rule", "matrix", "loss"), ORTHOGONAL)
-def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss):
+def test_one_by_one_curves_equal_dense_curves(rule, matrix, loss):
     learner = {"update": {"kind": rule, "lr": [0.004, 0.02]}}
     words = {"matrix": matrix, "learners": {rule: learner}, "d": 16, "replicas": 2, "loss": loss}
     for target in ("feature", "all") if matrix == "hadamard" else ("feature",):
@@ -195,7 +193,7 @@ def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss):
                 assert_twins(curve, twin)
 
 
-def test_a_pass_one_by_one_over_all_rotated_rows_ends_at_loss_zero():
+def test_one_by_one_ends_at_zero_loss_on_all_rotated_rows():
     learner = {"GD": {"update": {"kind": "gd", "lr": 1 / 256}}}
     words = {"matrix": ROTATED, "d": 128, "replicas": 3, "dtype": "float32"}  # √128 is rounded
     losses = run(experiment(learners=learner, path="one-by-one", **words)).curves[0].mean("loss")
@@ -203,13 +201,13 @@ def test_a_pass_one_by_one_over_all_rotated_rows_ends_at_loss_zero():
     assert losses[-1] < 1e-13, "labels are rounded by 6e-8 of their size"
 
 
-def test_a_pass_one_by_one_with_clipped_predictions_is_that_of_the_matrix():
+def test_one_by_one_curves_equal_dense_curves_with_clipped_predictions():
     words = {"noise": 1.0, "d": 16, "replicas": 2, "protocol": {"kind": "one-pass", "clip": 0.5}}
     [(curve, twin)] = twins("one-by-one", learners={"GD": {"update": {"kind": "gd", "lr": 0.02}}}, **words)
     assert_twins(curve, twin)
 
 
-def test_only_rules_with_a_scalar_step_go_one_by_one():
+def test_one_by_one_serves_only_gd_sgd_adagrad_and_sign():
     described = experiment(learners=LINEAR, d=16)
     one_by_one = backends()["one-by-one"]
     served = {
@@ -220,7 +218,7 @@ def test_only_rules_with_a_scalar_step_go_one_by_one():
     assert served == {"gd", "sgd", "adagrad", "sign"}
 
 
-def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch):
+def test_errors_counted_by_a_compiled_pass_equal_dense_errors(monkeypatch):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
     monkeypatch.setattr(evaluators, "MOST_CELLS", 0)
     [(curve, twin)] = twins("compiled", **words)
@@ -248,7 +246,7 @@ def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch)
         ({"protocol": {"kind": "epochs", "epochs": 2}}, "single examples"),
     ],
 )
-def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason):
+def test_an_inapplicable_compiled_pass_is_refused_with_the_reason(words, reason):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 16} | words
     with pytest.raises(BadInput) as caught:
         run(experiment(path="compiled", **words))
@@ -267,22 +265,20 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
         (1024, "feature", None, "structured"),
     ],
 )
-def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, target, examples, backend):
+def test_compiled_is_chosen_only_for_large_enough_passes(d, target, examples, backend):
     protocol = {"kind": "one-pass", "examples": examples}
     described = experiment(learners={"E": COMPILES["egu linear"]}, d=d, target=target, protocol=protocol)
     assert planned(described.learners[0], described).backend.name == backend
 
 
-def test_where_the_package_cannot_be_written_to_loops_are_kept_in_the_cache_folder_of_the_user(
-    own_folders, monkeypatch
-):
+def test_compiled_loops_can_be_kept_in_the_user_cache_folder(own_folders, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserWideCacheLocator")  # what numba takes last
     program = "from engine.backends.passes import kernels; print(kernels.learn._cache.cache_path)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith(str(own_folders)), done.stderr
 
 
-def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):
+def test_compiled_loops_load_without_a_writable_cache(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "ZipCacheLocator")  # no place for what is in no archive
     program = "from engine.backends.passes import kernels; print(type(kernels.learn._cache).__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

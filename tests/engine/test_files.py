@@ -52,7 +52,7 @@ FORMATS = [("X.npy", None), ("X.npz", None), ("X.csv", None), ("X.csv", "a,b,c")
 
 
 @pytest.mark.parametrize(("name", "header"), FORMATS)
-def test_a_matrix_is_read_as_it_was_written(name, header, tmp_path):
+def test_a_written_matrix_is_read_back_unchanged(name, header, tmp_path):
     path = write(tmp_path / name, X, header)
     read = read_table(path, "here")
     assert read.dtype == np.float64
@@ -63,7 +63,7 @@ def test_a_matrix_is_read_as_it_was_written(name, header, tmp_path):
 @pytest.mark.parametrize(
     "labels", [Y, Y[:, 0], np.array([1, -1, 1, -1])], ids=["two", "one", "whole numbers"]
 )
-def test_labels_are_the_columns_of_their_file(suffix, labels, tmp_path):
+def test_every_column_of_a_label_file_is_one_target(suffix, labels, tmp_path):
     words = problem(write(tmp_path / "X.npy", X), write(tmp_path / f"y{suffix}", labels))
     data = data_of(experiment(**words, replicas=2))
     columns = labels.reshape(4, -1)
@@ -115,7 +115,7 @@ def test_replicas_of_an_unpermuted_file_are_the_same_rows(tmp_path):
     assert (rows[0] == rows[1]).all()
 
 
-def test_features_and_the_constant_are_targets_of_a_file_too(tmp_path):
+def test_features_and_the_constant_are_available_targets_of_a_file(tmp_path):
     matrix = {"kind": "file", "path": write(tmp_path / "X.npy", X)}
     data = data_of(experiment(matrix, {"kind": "feature", "index": 2}))
     assert np.array_equal(data.labels[0].numpy(), X[:, 2])
@@ -132,7 +132,7 @@ def test_a_run_on_files_learns(tmp_path):
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e2, 1e4])
-def test_losses_in_float32_are_true_where_columns_have_large_means(offset, tmp_path):
+def test_float32_losses_are_accurate_for_columns_with_large_means(offset, tmp_path):
     rows = offset + np.round(64 * np.random.default_rng(0).standard_normal((40, 4))) / 64  # exact in float32
     np.save(tmp_path / "X.npy", rows)
     matrix = {"kind": "file", "path": str(tmp_path / "X.npy"), "permute": False}
@@ -168,7 +168,7 @@ def test_paths_are_relative_to_the_preset_file(tmp_path, monkeypatch):
     assert np.array_equal(data_of(described).instances.rows[0].numpy(), X.astype(np.float32))
 
 
-def test_paths_are_absolute_once_they_are_read(tmp_path, monkeypatch):
+def test_paths_become_absolute_on_parsing(tmp_path, monkeypatch):
     write(tmp_path / "X.npy", X)
     write(tmp_path / "y.npy", Y)
     monkeypatch.chdir(tmp_path)
@@ -240,7 +240,7 @@ def with_bytes(content, at, *, of):
         (".parquet", lambda content: content[:-8] + b"~~~~PAR1", "footer"),
     ],
 )
-def test_errors_of_damaged_files_are_one_line(suffix, spoilt, reason, tmp_path):
+def test_damaged_files_are_refused_in_one_line_with_the_reason(suffix, spoilt, reason, tmp_path):
     path = tmp_path / f"it{suffix}"
     write(path, X[:3, :2])
     path.write_bytes(spoilt(path.read_bytes()))
@@ -251,7 +251,7 @@ def test_errors_of_damaged_files_are_one_line(suffix, spoilt, reason, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_fault_of_our_own_is_none_of_the_file(suffix, tmp_path, monkeypatch):
+def test_an_internal_error_is_not_reported_as_a_file_error(suffix, tmp_path, monkeypatch):
     def mistaken(*arguments):
         raise KeyError("ours")
 
@@ -268,7 +268,7 @@ BAD = ["absent.npy", "folder.npy", "inf.npy", "nan.csv", "cube.npy", "scalar.npy
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("file_name", BAD)
 @pytest.mark.parametrize("place", ["matrix", "target"])
-def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(file_name, place, tmp_path):
+def test_a_bad_file_is_refused_in_one_line_with_its_name_and_reason(file_name, place, tmp_path):
     reason = bad_files(tmp_path)[file_name]
     good = write(tmp_path / "good.npy", X)
     paths = {"matrix": good, "target": good, place: str(tmp_path / file_name)}
@@ -282,19 +282,19 @@ def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(file_name, place, tm
     assert not re.search("pickle|usecols|keyword|dtype", error.fault), "advice is for programmers"
 
 
-def test_a_missing_file_is_named_by_its_whole_path(tmp_path, monkeypatch):
+def test_a_missing_file_is_named_by_its_absolute_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match=re.escape(f"there is no file {tmp_path / 'absent.npy'}")):
         reading.parse(raw(**problem("absent.npy", "absent.npy")))
 
 
-def test_as_many_labels_as_instances_are_needed(tmp_path):
+def test_a_label_file_needs_one_row_per_instance(tmp_path):
     words = problem(write(tmp_path / "X.npy", X), write(tmp_path / "y.npy", Y[:3]))
     with pytest.raises(BadInput, match=r"target\.path: .*labels for 3 rows, but the matrix has 4 instances"):
         experiment(**words)
 
 
-def test_a_row_vector_of_labels_is_not_taken_for_a_column(tmp_path):
+def test_a_row_vector_of_labels_is_refused(tmp_path):
     words = problem(write(tmp_path / "X.npy", X), write(tmp_path / "y.npy", np.ones((1, 4))))
     with pytest.raises(BadInput, match="labels for 1 row, but"):
         experiment(**words)
@@ -306,7 +306,7 @@ def test_labels_from_a_file_need_instances_from_a_file(tmp_path):
         experiment("gaussian", {"kind": "file", "path": path})
 
 
-def test_logistic_loss_takes_files_of_signs_only(tmp_path):
+def test_logistic_loss_accepts_only_label_files_of_signs(tmp_path):
     matrix, signs = write(tmp_path / "X.npy", X), write(tmp_path / "s.npy", np.array([1, -1, -1, 1]))
     assert (
         run(experiment(**problem(matrix, signs), loss="logistic", learners={"GD": gd(1e-6)}))
@@ -329,18 +329,18 @@ NO_NUMBERS = {
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
 @pytest.mark.parametrize("array_name", NO_NUMBERS)
-def test_arrays_that_hold_no_numbers_are_refused_and_not_converted(array_name, suffix, tmp_path):
+def test_arrays_without_numbers_are_refused(array_name, suffix, tmp_path):
     values, reason = NO_NUMBERS[array_name]
     path = write(tmp_path / f"it{suffix}", values)
     with pytest.raises(BadInput, match=f"it{suffix} cannot be read as a table of numbers: {reason}"):
         read_table(path, "here")
 
 
-def test_truth_values_are_0_and_1(tmp_path):
+def test_booleans_are_read_as_0_and_1(tmp_path):
     assert np.array_equal(read_table(write(tmp_path / "it.npy", X > 0), ""), X > 0)
 
 
-def test_the_folder_of_a_parquet_file_is_no_column(tmp_path):
+def test_the_folder_name_of_a_parquet_file_adds_no_column(tmp_path):
     (tmp_path / "k=3").mkdir()
     assert np.array_equal(read_table(write(tmp_path / "k=3" / "X.parquet", X), ""), X)
 
@@ -360,7 +360,7 @@ def large(path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_table_that_does_not_fit_is_refused_by_its_header(suffix, tmp_path, monkeypatch):
+def test_a_table_too_large_for_memory_is_refused_by_its_header(suffix, tmp_path, monkeypatch):
     path = large(tmp_path / f"it{suffix}")
     monkeypatch.setattr(table, "free_bytes", lambda: 1 << 20)
     tracemalloc.start()
@@ -376,7 +376,7 @@ def test_a_table_that_does_not_fit_is_refused_by_its_header(suffix, tmp_path, mo
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
-def test_an_array_of_another_shape_is_refused_unread(suffix, tmp_path):
+def test_a_three_dimensional_array_is_refused_unread(suffix, tmp_path):
     path = write(tmp_path / f"it{suffix}", np.zeros((1 << 10, 1 << 10, 2)))
     tracemalloc.start()
     try:
@@ -388,21 +388,21 @@ def test_an_array_of_another_shape_is_refused_unread(suffix, tmp_path):
     assert peak < 5 << 20
 
 
-def test_an_array_without_its_last_numbers_is_refused(tmp_path):
+def test_a_truncated_array_is_refused(tmp_path):
     path = write(tmp_path / "it.npy", X)
     os.truncate(path, os.path.getsize(path) - 8)
     with pytest.raises(BadInput, match="the file ends before its last number"):
         read_table(path, "here")
 
 
-def test_more_rows_than_any_run_gets_through_are_refused(tmp_path):
+def test_an_array_with_too_many_rows_is_refused(tmp_path):
     np.lib.format.open_memmap(tmp_path / "it.npy", mode="w+", dtype=np.int8, shape=((1 << 24) + 1, 1))
     with pytest.raises(BadInput, match="take at most 16777216 rows and at most 16777216 columns"):
         read_table(str(tmp_path / "it.npy"), "here")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_path_that_is_no_regular_file_is_refused_unopened(suffix, tmp_path, monkeypatch):
+def test_pipes_devices_and_sockets_are_refused_as_files(suffix, tmp_path, monkeypatch):
     pipe, zeros, listening = (tmp_path / f"{name}{suffix}" for name in ("pipe", "zeros", "listening"))
     os.mkfifo(pipe)
     zeros.symlink_to("/dev/zero")
@@ -415,7 +415,7 @@ def test_a_path_that_is_no_regular_file_is_refused_unopened(suffix, tmp_path, mo
 
 
 @pytest.mark.parametrize("path", ["no\0path.npy", "x" * 300 + ".npy"])
-def test_a_path_that_cannot_be_is_refused(path):
+def test_an_impossible_path_is_refused(path):
     with pytest.raises(BadInput):
         read_table(path, "here")
 
@@ -424,7 +424,9 @@ def test_a_path_that_cannot_be_is_refused(path):
 @pytest.mark.parametrize(
     ("entries", "values"), [((-1, 1), "signs"), ((0, 1), "bits"), ((1, 2), "any"), ((-1, 0), "any")]
 )
-def test_the_kind_of_all_numbers_of_a_file_is_known(suffix, entries, values, tmp_path, monkeypatch):
+def test_the_values_of_a_file_are_classified_as_signs_bits_or_any(
+    suffix, entries, values, tmp_path, monkeypatch
+):
     monkeypatch.setattr(table, "PIECE", 8)
     numbers = np.resize([entries[1]] * 20 + [entries[0]], (9, 3))
     path = write(tmp_path / f"it{suffix}", numbers, header="a,b,c")
@@ -432,9 +434,7 @@ def test_the_kind_of_all_numbers_of_a_file_is_known(suffix, entries, values, tmp
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_that_the_system_does_not_open_is_one_line_and_read_another_time(
-    suffix, tmp_path, monkeypatch
-):
+def test_an_unreadable_file_is_refused_and_read_once_it_is_readable(suffix, tmp_path, monkeypatch):
     def refused(*arguments):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -446,7 +446,7 @@ def test_a_file_that_the_system_does_not_open_is_one_line_and_read_another_time(
     assert np.array_equal(read_table(path), X)
 
 
-def test_a_packed_table_that_does_not_fit_is_refused_while_it_is_read(tmp_path, monkeypatch):
+def test_a_compressed_table_too_large_for_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "it.csv.gz"
     path.write_bytes(gzip.compress(b"0,0,0,0\n" * (1 << 19)))
     monkeypatch.setattr(text, "free_bytes", lambda: 20 << 20)
@@ -456,7 +456,7 @@ def test_a_packed_table_that_does_not_fit_is_refused_while_it_is_read(tmp_path, 
     assert read_table(str(path)).shape == (1 << 19, 4)
 
 
-def test_more_tables_are_read_than_are_held(tmp_path):
+def test_the_cache_of_tables_is_bounded_and_reads_stay_correct(tmp_path):
     paths = [write(tmp_path / f"{number}.npy", number * X) for number in range(2 * table.HELD)]
     for _ in range(2):
         for number, path in enumerate(paths):
@@ -475,7 +475,7 @@ STEPS = {"kind": "steps", "steps": 3, "train": "training"}
 
 
 @pytest.mark.parametrize("permute", [False, True])
-def test_features_are_standardised_as_by_scikit_learn_on_the_training_rows(permute, tmp_path):
+def test_features_are_standardised_by_the_training_rows_as_in_scikit_learn(permute, tmp_path):
     from sklearn.preprocessing import StandardScaler
 
     generator = np.random.default_rng(2)
@@ -494,7 +494,7 @@ def test_features_are_standardised_as_by_scikit_learn_on_the_training_rows(permu
         assert (seen[:, 4] == 1).all(), "the bias"
 
 
-def test_ridge_on_standardised_rows_of_a_file_predicts_the_held_out_rows_as_scikit_learn(tmp_path):
+def test_ridge_on_standardised_file_rows_has_the_test_loss_of_scikit_learn(tmp_path):
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -535,7 +535,7 @@ def test_learning_from_held_out_rows_is_refused(protocol, remedy, tmp_path):
         experiment(matrix | {"test_share": 0.2}, "constant", protocol=settings)
 
 
-def test_a_bias_is_the_constant_target_and_repeated_rows_are_counted(tmp_path):
+def test_the_bias_column_equals_the_constant_target_on_repeated_rows(tmp_path):
     matrix = {"kind": "file", "path": write(tmp_path / "X.npy", X), "bias": True, "repeat": 1}
     described = experiment(matrix | {"test_share": 0.25}, "constant", protocol=STEPS)
     examples = data_of(described)

@@ -19,7 +19,7 @@ def rows_of(path: Path, text: str, settings: TableSettings = AS_IT_IS) -> FirstR
     return first_rows(str(path), settings, "file")
 
 
-def test_cells_of_text_are_shown_as_they_stand_with_the_columns_of_words(tmp_path: Path) -> None:
+def test_first_rows_show_the_original_cells_and_the_word_columns(tmp_path: Path) -> None:
     first = rows_of(tmp_path / "t.csv", "id;size;town\n0;1,50;Kiel\n1;2,25;Bonn\n2;0,75;Kiel\n")
     assert first.names == ("id", "size", "town")
     assert first.rows[0] == ("0", "1,50", "Kiel")
@@ -27,14 +27,14 @@ def test_cells_of_text_are_shown_as_they_stand_with_the_columns_of_words(tmp_pat
     assert first.question is None
 
 
-def test_only_the_first_rows_are_shown_and_long_cells_are_cut(tmp_path: Path) -> None:
+def test_first_rows_are_limited_and_long_cells_are_shortened(tmp_path: Path) -> None:
     lines = [f"{number + 0.5},{'long' * 20}\x1b[31m" for number in range(3 * ROWS)]
     first = rows_of(tmp_path / "t.csv", "\n".join(["size,text", *lines]))
     assert len(first.rows) == ROWS
     assert all(len(cell) <= LONGEST_CELL and "\x1b" not in cell for row in first.rows for cell in row)
 
 
-def test_an_open_question_comes_with_the_lines_and_the_answer_with_the_columns(tmp_path: Path) -> None:
+def test_an_ambiguous_header_gives_a_question_and_an_answer_gives_columns(tmp_path: Path) -> None:
     text = "4,7,9\n0.5,0.25,1.5\n2.5,0.75,3.5\n1.5,2.25,0.5\n"
     first = rows_of(tmp_path / "t.csv", text)
     assert first.question is not None
@@ -45,7 +45,7 @@ def test_an_open_question_comes_with_the_lines_and_the_answer_with_the_columns(t
     assert rows_of(tmp_path / "t.csv", text, TableSettings(header=False)).names == ("0", "1", "2")
 
 
-def test_a_column_is_called_by_its_name_if_no_other_has_it(tmp_path: Path) -> None:
+def test_a_column_is_referenced_by_its_name_only_if_the_name_is_unique(tmp_path: Path) -> None:
     first = rows_of(tmp_path / "t.csv", "a,b,b\n1.5,2.5,3.5\n4.5,5.5,6.5\n")
     assert [first.reference(column) for column in first.columns] == ["a", 1, 2]
 
@@ -61,13 +61,13 @@ def test_arrays_are_shown_as_numbers(tmp_path: Path) -> None:
     assert len(first_rows(str(tmp_path / "t.npz"), TableSettings(array="two"), "file").names) == 3
 
 
-def test_a_missing_number_hides_the_rows_of_an_array_and_no_column(tmp_path: Path) -> None:
+def test_a_missing_number_hides_the_rows_of_an_array_but_keeps_its_columns(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([[1.0, np.nan], [3.0, 4.0]]))
     first = first_rows(str(tmp_path / "t.npy"), AS_IT_IS, "file")
     assert (len(first.names), first.rows) == (2, ())
 
 
-def test_svmlight_has_labels_of_its_own(tmp_path: Path) -> None:
+def test_an_svmlight_file_has_labels(tmp_path: Path) -> None:
     first = rows_of(tmp_path / "t.svm", "1 1:0.5 3:2\n-1 2:1\n")
     assert first.has_labels
     assert first.rows == (("0.5", "0", "2"), ("0", "1", "0"))
@@ -83,7 +83,7 @@ def test_svmlight_has_labels_of_its_own(tmp_path: Path) -> None:
         ("t.bin", b"\x00\x01", "its format is unknown"),
     ],
 )
-def test_a_file_without_a_table_is_refused_in_one_line(
+def test_first_rows_of_a_file_without_a_table_are_refused_in_one_line(
     name: str, content: bytes, fault: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)

@@ -20,7 +20,7 @@ def drawn(**words):
 
 
 @pytest.mark.parametrize("replica", [0, 1])
-def test_rows_then_noise_come_from_one_generator_of_the_seed(replica):
+def test_rows_and_then_noise_are_drawn_from_one_seeded_generator(replica):
     data = drawn(
         matrix={"kind": "gaussian", "n": 6, "d": 4}, target={"kind": "weights", "w": [2, -1]}, noise=0.5
     )
@@ -31,14 +31,14 @@ def test_rows_then_noise_come_from_one_generator_of_the_seed(replica):
     np.testing.assert_allclose(data.labels[replica].numpy(), labels, rtol=1e-15)
 
 
-def test_labels_by_coins_are_drawn_after_the_rows_as_one_half():
+def test_coin_labels_are_drawn_after_the_rows():
     data = drawn(matrix={"kind": "gaussian", "n": 8, "d": 16}, target="coin")
     numbers = np.random.default_rng(3)
     numbers.standard_normal((8, 16))
     np.testing.assert_array_equal(data.labels[0].numpy(), np.where(numbers.random(8) < 0.5, 1, -1))
 
 
-def test_data_are_the_same_however_often_they_are_drawn_and_whoever_learns():
+def test_data_of_a_single_generator_are_equal_in_every_draw():
     described = experiment("gaussian", "sparse", d=6, learners={"it": gd(0.01)}, noise=0.1, **SINGLE)
     streams = described.run.random_streams()
     once, twice = (draw(described.problem, streams, "float64", "cpu") for _ in range(2))
@@ -56,7 +56,7 @@ def least(learner, measure, **words):
     return float(run(described).curves[0].values(name)[0, 0])
 
 
-def test_the_least_norms_of_the_page_are_found_to_all_printed_digits():
+def test_least_norms_equal_the_printed_values():
     square = {
         "matrix": {"kind": "gaussian", "n": 10, "d": 30},
         "target": {"kind": "weights", "w": [1, 0.5, 0.8]},
@@ -68,7 +68,7 @@ def test_the_least_norms_of_the_page_are_found_to_all_printed_digits():
     assert 1 / margin == pytest.approx(0.882322, abs=5e-7)
 
 
-def test_given_weights_may_come_several_times():
+def test_given_weights_can_be_repeated_by_copies():
     rows = {"kind": "gaussian", "n": 3, "d": 5}
     targets = {"w": [2, -1], "copies": 2}, {"w": [2, -1, 2, -1]}
     twice, once = (data_of(experiment(rows, {"kind": "weights", **words})).labels for words in targets)
@@ -77,7 +77,7 @@ def test_given_weights_may_come_several_times():
         experiment({"kind": "gaussian", "n": 3, "d": 2}, {"kind": "weights", "w": [1], "copies": 3})
 
 
-def test_given_weights_need_as_many_features():
+def test_more_given_weights_than_features_are_refused():
     with pytest.raises(BadInput, match=r"problem\.target\.w: there are 2 features"):
         experiment({"kind": "gaussian", "n": 3, "d": 2}, {"kind": "weights", "w": [1, 2, 3]})
 
@@ -102,7 +102,7 @@ STARTED = {
 
 
 @pytest.mark.parametrize("kind", STARTED)
-def test_a_seed_of_the_start_is_that_of_numpy_for_every_replica(kind):
+def test_a_start_seed_gives_the_numpy_draw_in_every_replica(kind):
     architecture, draws = STARTED[kind]
     described = experiment(
         {"kind": "gaussian", "n": 5, "d": 4}, learners={"it": seeded(architecture, [0, 12])}, replicas=2
@@ -113,7 +113,7 @@ def test_a_seed_of_the_start_is_that_of_numpy_for_every_replica(kind):
             np.testing.assert_allclose(hypothesis.tensors[name][replica], expected, rtol=1e-6)
 
 
-def test_one_start_is_not_rotation_invariant_and_the_certificate_says_so():
+def test_a_net_with_a_fixed_start_seed_is_not_rotation_invariant():
     architecture = {"kind": "dense", "widths": [6], "activation": "identity"}
     drawn, seeded_setup = (
         experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": seeded(architecture, seed)})
@@ -125,6 +125,6 @@ def test_one_start_is_not_rotation_invariant_and_the_certificate_says_so():
     assert certificate(seeded_setup, seeded_setup.learners[0]) > 1e-3
 
 
-def test_a_solver_has_no_seed_of_a_start():
+def test_a_solver_refuses_a_start_seed():
     with pytest.raises(BadInput, match=r"start_seed: a solver has no start; leave `start_seed` out"):
         experiment(learners={"it": {"solver": "lls", "start_seed": [1]}})

@@ -102,7 +102,7 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("learner_name", CLOSED)
-def test_on_orthogonal_rows_weights_follow_logistic_functions(learner_name):
+def test_flows_on_orthogonal_rows_equal_their_closed_forms(learner_name):
     learner, solution = CLOSED[learner_name]
     target = {"kind": "feature", "index": 3}
     curve, _ = measured(flow(), learner, "hadamard", target=target, path="dense")
@@ -121,7 +121,7 @@ theory/implicit-bias#kernel-and-rich.
 """
 
 
-def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
+def test_diagonal_net_flows_take_the_printed_times():
     draw = np.random.default_rng(0)
     x, w_star = draw.standard_normal((30, 200)), np.zeros(200)
     w_star[:5] = 1 / np.sqrt(5)
@@ -173,7 +173,7 @@ LEARNERS = dict(mirrored())
 
 
 @pytest.mark.parametrize("learner_name", LEARNERS)
-def test_it_is_the_limit_of_steps_to_first_order_in_their_rate(learner_name):
+def test_steps_converge_to_the_flow_at_first_order_in_the_rate(learner_name):
     learner = LEARNERS[learner_name]
     limit = ending(learner, flow(time=0.5), d=5, seed=3)
 
@@ -187,7 +187,7 @@ def test_it_is_the_limit_of_steps_to_first_order_in_their_rate(learner_name):
     assert second > 1e-6
 
 
-def test_a_linear_net_stays_as_balanced_as_it_starts():
+def test_the_flow_of_a_linear_net_conserves_its_imbalance():
     learner = {"architecture": {"kind": "dense", "widths": [4, 3]}, "update": gd(0.05)["update"]}
 
     def imbalance(protocol):
@@ -205,7 +205,7 @@ def test_a_linear_net_stays_as_balanced_as_it_starts():
         assert abs(stepped - before).max() > 1e-4
 
 
-def test_rates_play_no_part_but_those_of_layers_do():
+def test_the_flow_depends_on_layer_rates_but_not_on_the_learning_rate():
     learner = {"architecture": NET, "update": "gd"}
     curve, _ = measured(flow(), learner)
     faster, _ = measured(flow(), {**learner, "update": gd(7.0)["update"]})
@@ -219,7 +219,7 @@ def test_rates_play_no_part_but_those_of_layers_do():
 
 
 @pytest.mark.parametrize("learner", [{"architecture": NET, "update": "gd"}, {"update": "eg-pm"}, LLS])
-def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
+def test_a_flow_does_not_depend_on_chunks_or_batching(learner):
     words = {"target": "all", "d": 2, "replicas": 2, "seed": 5}
     short = flow(time=0.5, records=3, rtol=1e-5)
     undivided, described = measured(short, learner, **words)
@@ -239,7 +239,7 @@ def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
         )
 
 
-def test_a_step_of_the_method_is_a_piece_of_work():
+def test_a_flow_advances_by_at_most_one_point_per_step():
     described = experiment("gaussian", learners={"it": {"architecture": NET, "update": "gd"}}, d=D,
                            protocol=flow())  # fmt: skip
     _, (learner_run,) = prepare(plan_run(described))
@@ -249,7 +249,7 @@ def test_a_step_of_the_method_is_a_piece_of_work():
     assert set(lengths) == {0, 1}
 
 
-def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
+def test_flow_evaluations_are_counted_and_limited():
     curve, _ = measured(flow(), gd(1.0), replicas=3)
     needed = int(curve.clocks["evaluations"][-1])
     assert curve.clocks["evaluations"][0] == 0
@@ -264,14 +264,14 @@ def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
 
 
 @pytest.mark.parametrize("allowed", range(26, 31))
-def test_evaluations_for_places_between_two_steps_are_among_those_allowed(allowed):
+def test_evaluations_for_interpolation_count_towards_the_limit(allowed):
     """The first two steps of dop853 take 26 evaluations, and interpolation between them three more."""
     with pytest.raises(BadInput) as caught:
         measured(flow(evaluations=allowed), gd(1.0))
     assert caught.value.where == "protocol.evaluations"
 
 
-def test_implicit_methods_take_few_evaluations_of_a_stiff_flow():
+def test_implicit_methods_take_under_a_quarter_of_the_evaluations_on_stiff_flows():
     columns = np.geomspace(0.1, 5, D)
     A = np.diag(2 * columns**2)
 
@@ -295,7 +295,7 @@ def test_implicit_methods_take_few_evaluations_of_a_stiff_flow():
 
 
 @pytest.mark.parametrize("method", NAMES)
-def test_a_trajectory_breaks_off_where_it_goes_to_infinity(method):
+def test_a_trajectory_ends_where_it_goes_to_infinity(method):
     class Exploding:
         start, has_jacobian = np.ones(1), False
 
@@ -315,7 +315,7 @@ def test_a_trajectory_breaks_off_where_it_goes_to_infinity(method):
 
 @pytest.mark.parametrize("method", NAMES)
 @pytest.mark.parametrize("beyond", [np.nan, np.inf, -np.inf])
-def test_a_trajectory_breaks_off_where_its_field_is_no_longer_finite(method, beyond):
+def test_a_trajectory_ends_where_its_field_is_not_finite(method, beyond):
     class Ending:
         start, has_jacobian = np.ones(2), False
 
@@ -332,7 +332,7 @@ def test_a_trajectory_breaks_off_where_its_field_is_no_longer_finite(method, bey
 
 
 @pytest.mark.parametrize("method", NAMES)
-def test_trajectories_side_by_side_or_in_threads_are_those_computed_alone(method):
+def test_trajectories_side_by_side_or_in_threads_equal_single_trajectories(method):
     class Decaying:
         has_jacobian = False
 
@@ -363,7 +363,7 @@ def test_trajectories_side_by_side_or_in_threads_are_those_computed_alone(method
     assert alone == together == threaded
 
 
-def test_the_derivative_of_the_field_equals_central_differences():
+def test_the_jacobian_of_the_field_equals_central_differences():
     learner = {"architecture": NET, "update": "gd", "layer_rates": {"W2": 3.0}}
     _, (learner_run,) = prepare(
         plan_run(experiment("gaussian", learners={"it": learner}, d=4, protocol=flow(), replicas=2))
@@ -385,7 +385,7 @@ def test_the_derivative_of_the_field_equals_central_differences():
     assert not np.allclose(jacobian, jacobian.T), "layers have rates of their own"
 
 
-def test_a_learner_whose_field_is_not_finite_diverges_and_others_go_on():
+def test_a_learner_with_a_non_finite_field_diverges_alone():
     huge = {"architecture": {"kind": "dense", "depth": 9, "width": 3, "scale": 1e38}, "update": "gd"}
     described = experiment("gaussian", learners={"huge": huge, "it": gd(1.0)}, d=D, protocol=flow())
     first, second = run(described).curves
@@ -395,7 +395,7 @@ def test_a_learner_whose_field_is_not_finite_diverges_and_others_go_on():
     assert second.mean("loss")[-1] < second.mean("loss")[0]
 
 
-def test_it_is_computed_in_double_precision_whatever_the_run_asks_for():
+def test_a_flow_is_computed_in_double_precision_for_every_dtype():
     double, _ = measured(flow(), gd(1.0))
     single, described = measured(flow(), gd(1.0), dtype="float32")
     assert np.array_equal(single.mean("loss"), double.mean("loss"))
@@ -403,7 +403,7 @@ def test_it_is_computed_in_double_precision_whatever_the_run_asks_for():
     assert single.weights.dtype == np.float64
 
 
-def test_it_ends_when_a_clock_or_a_measure_has_passed_a_value():
+def test_a_flow_ends_after_a_clock_or_a_measure_passes_its_limit():
     to_the_end, _ = measured(flow(), gd(1.0))
     by_time, _ = measured(flow(until={"clock": "time", "above": 0.01}), gd(1.0))
     assert by_time.complete
@@ -413,7 +413,7 @@ def test_it_ends_when_a_clock_or_a_measure_has_passed_a_value():
     assert by_loss.mean("loss").tolist() == to_the_end.mean("loss")[:6].tolist()
 
 
-def test_a_solver_is_fitted_to_the_training_rows_at_once():
+def test_a_solver_in_a_flow_is_fitted_at_the_first_positive_time():
     curve, described = measured(flow(train=5), LLS)
     data = data_of(described)
     x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
@@ -424,7 +424,7 @@ def test_a_solver_is_fitted_to_the_training_rows_at_once():
     assert curve.clocks["k"].tolist() == [0, *[5] * 6]
 
 
-def test_times_are_powers_of_a_factor_or_multiples_and_the_axis_is_drawn_so():
+def test_flow_times_are_logarithmic_or_linear_as_is_their_axis():
     log = experiment(protocol=flow(time=100, first=0.01, records=5), d=D)
     assert places(log.protocol, D).tolist() == [0, 0.01, 0.1, 1, 10, 100]
     assert places(experiment(protocol=flow(time=50, records=9), d=D).protocol, D)[1] == 0.005
@@ -437,7 +437,7 @@ def test_times_are_powers_of_a_factor_or_multiples_and_the_axis_is_drawn_so():
         assert (drawn.axes.x_log, drawn.axes.x_label) == (logarithmic, "time")
 
 
-def test_a_claim_may_speak_of_any_of_its_times():
+def test_a_claim_can_name_only_the_times_of_the_flow():
     claim = {"kind": "value", "text": "it", "curve": "GD", "below": 1}
     times = flow(time=100, first=0.01, records=5)
     reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.1}]))
@@ -446,7 +446,7 @@ def test_a_claim_may_speak_of_any_of_its_times():
     assert "take 0.1" in caught.value.fault
 
 
-def test_flows_are_judged_as_their_rules_are():
+def test_the_flow_of_gd_is_rotation_invariant_and_of_egu_is_not():
     described = experiment(
         "gaussian", learners={"GD": gd(1.0), "EGU": {"update": "egu"}}, d=4, protocol=flow(time=1)
     )
@@ -468,7 +468,7 @@ def test_flows_are_judged_as_their_rules_are():
         (flow(rtol=0), gd(0.1), "protocol.rtol", "0"),
     ],
 )
-def test_impossible_settings_are_refused_with_place_and_remedy(protocol, learner, where, words):
+def test_impossible_flow_settings_are_refused_with_place_and_reason(protocol, learner, where, words):
     with pytest.raises(BadInput) as caught:
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where == where
@@ -491,7 +491,7 @@ def softmax_slopes(predictions, labels):
 
 
 @pytest.mark.parametrize("method", ["dop853", "bdf", "lsoda"])
-def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regression(method):
+def test_the_cross_entropy_flow_equals_the_flow_of_softmax_regression(method):
     protocol = flow(method=method, rtol=1e-7, atol=1e-9, time=20, records=4, loss="cross-entropy")
     words = {"target": "classes", "protocol": protocol, "replicas": 2}
     described = experiment(CLASSES, learners={"it": gd(1.0)}, **words)
@@ -511,7 +511,7 @@ def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regre
 
 
 @pytest.mark.parametrize("learner_name", COUPLED)
-def test_flows_of_cross_entropy_are_what_small_steps_do(learner_name):
+def test_steps_of_cross_entropy_converge_to_the_flow_at_first_order(learner_name):
     words = {"matrix": CLASSES, "target": "classes", "replicas": 2, "learners": {"it": COUPLED[learner_name]}}
     smooth = run(experiment(**words, protocol=flow(time=2.0, records=2, loss="cross-entropy"))).curves[0]
     errors = []
@@ -523,7 +523,7 @@ def test_flows_of_cross_entropy_are_what_small_steps_do(learner_name):
     np.testing.assert_allclose(errors[0] / errors[1], 2, rtol=0.1)
 
 
-def test_nets_that_a_loss_couples_need_memory_together():
+def test_the_memory_estimate_counts_nets_coupled_by_a_loss_together():
     def needs(**words):
         protocol = flow(method="bdf", loss="cross-entropy")
         return needed(
@@ -590,7 +590,7 @@ def test_a_flow_ends_where_it_leaves_the_exact_flow(method):
     np.testing.assert_allclose(drawn.y[is_drawn], exact_missing_entry(0.3, drawn.x[is_drawn]), rtol=0.002)
 
 
-def test_a_flow_that_stays_accurate_goes_on_to_its_end():
+def test_an_accurate_flow_reaches_its_end():
     described = diverging_norms(100, method="bdf", rtol=1e-6, atol=1e-8)
     trace = run(described)
     (drawn,) = view(described.pictures[0], of_one(described, trace)).curves
@@ -598,7 +598,7 @@ def test_a_flow_that_stays_accurate_goes_on_to_its_end():
     np.testing.assert_allclose(drawn.y[-1], exact_missing_entry(0.3, drawn.x[1:])[-1], rtol=1e-3)
 
 
-def test_a_kept_curve_that_lost_accuracy_is_no_curve_that_diverged():
+def test_a_restored_inaccurate_curve_is_not_reported_as_diverged():
     described = diverging_norms(20_000, **UNSTABLE["bdf"])
     trace = run(described)
     (curve,) = trace.curves
@@ -611,7 +611,7 @@ def test_a_kept_curve_that_lost_accuracy_is_no_curve_that_diverged():
     assert "it lost accuracy at time = " in outcome.detail
 
 
-def test_little_is_computed_beyond_an_early_end(monkeypatch):
+def test_few_points_are_computed_beyond_an_early_end(monkeypatch):
     times, take = [], Recorder.take
     monkeypatch.setattr(Recorder, "take", lambda self, *of: (times.append(of[0]["time"]), take(self, *of)))
     words = {"time": 4, "records": 1000, "grid": "linear"}

@@ -70,7 +70,7 @@ def document(text):
 
 
 @pytest.mark.usefixtures("renamed")
-def test_former_kinds_keys_and_words_are_read_as_those_of_today():
+def test_former_kinds_keys_and_words_are_read_as_the_new_ones():
     former = document(FORMER)
     before = copy.deepcopy(former)
     assert documents.sweep_of(former) == documents.sweep_of(document(NEW))
@@ -81,7 +81,7 @@ def test_former_kinds_keys_and_words_are_read_as_those_of_today():
 
 
 @pytest.mark.usefixtures("renamed")
-def test_former_words_are_noted_with_the_new_ones_and_others_are_not():
+def test_only_former_words_are_noted_with_their_replacements():
     with noted() as words:
         documents.sweep_of(document(FORMER))
     expected = {former: new for names in RENAMED.values() for former, new in names.items()}
@@ -91,7 +91,7 @@ def test_former_words_are_noted_with_the_new_ones_and_others_are_not():
     assert words == {}
 
 
-def test_without_renamed_words_a_document_stays_as_it_is():
+def test_a_document_is_unchanged_without_renamed_words():
     raw = document(NEW)
     assert upgraded(raw) == raw
     with pytest.raises(BadInput):
@@ -109,21 +109,21 @@ def test_without_renamed_words_a_document_stays_as_it_is():
         ("pictures[0].over_replicas=max", "pictures[0].summary", "max"),
     ],
 )
-def test_values_are_set_at_places_in_former_words(change, place, value):
+def test_a_change_can_use_a_former_place_or_value(change, place, value):
     raw = document(NEW)
     reading.apply(raw, change)
     assert reading.value_at(place, raw) == value
 
 
 @pytest.mark.usefixtures("renamed")
-def test_an_axis_sets_a_place_in_former_words():
+def test_an_axis_can_set_a_former_place():
     raw = document(NEW.replace("update.lr", "update.step"))
     rates = [point.experiment.learners[0].update.lr for point in documents.sweep_of(raw).points]
     assert rates == [0.1, 0.2]
 
 
 @pytest.mark.usefixtures("renamed")
-def test_an_axis_takes_former_words_for_values():
+def test_an_axis_can_have_former_words_as_values():
     raw = document(
         NEW.replace("values = [0.1, 0.2]", 'values = ["steepest", "egu"]').replace("update.lr", "update")
     )
@@ -132,7 +132,7 @@ def test_an_axis_takes_former_words_for_values():
 
 
 @pytest.mark.usefixtures("renamed")
-def test_a_table_with_a_former_key_and_the_new_one_is_refused():
+def test_a_table_with_both_a_former_and_the_new_key_is_refused():
     raw = document(NEW)
     raw["learners"][0]["update"]["step"] = 0.2
     del raw["axes"], raw["pictures"][0]["curves"]
@@ -142,7 +142,7 @@ def test_a_table_with_a_former_key_and_the_new_one_is_refused():
 
 
 @pytest.mark.usefixtures("renamed")
-def test_the_name_of_a_learner_is_no_former_name_of_a_line():
+def test_a_learner_name_is_not_replaced_as_a_former_line_name():
     raw = document(NEW.replace('"GD"', '"rotations"').replace("learners.GD", "learners.rotations"))
     raw["pictures"][0]["relative"] = "rotations"
     with noted() as words:
@@ -152,14 +152,14 @@ def test_the_name_of_a_learner_is_no_former_name_of_a_line():
 
 
 @pytest.mark.usefixtures("renamed")
-def test_the_answer_is_one_line():
+def test_former_words_are_reported_in_one_line():
     assert sentence("mine", {"step": "lr", "l2": "square"}) == (
         "mine: step is now called lr, l2 is now called square"
     )
 
 
 @pytest.mark.usefixtures("renamed")
-def test_a_preset_file_with_former_words_is_answered_once(tmp_path):
+def test_a_preset_file_with_former_words_is_reported_once(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(FORMER, encoding="utf-8")
     answers = []
@@ -197,7 +197,7 @@ def test_words_of_the_first_edition_are_noted(part):
     assert words == expected
 
 
-def test_the_gap_behind_a_singular_value_is_one_of_all_gaps():
+def test_the_former_field_after_of_a_jacobian_gap_becomes_a_coordinate():
     picture = {"x": "sigma", "measure": {"kind": "jacobian-gap", "after": 8}, "at": {"K": 2}}
     (picture_of_today,) = upgraded({"pictures": [picture]})["pictures"]
     assert picture_of_today == {
@@ -207,7 +207,7 @@ def test_the_gap_behind_a_singular_value_is_one_of_all_gaps():
     }
 
 
-def test_a_backend_that_was_removed_is_answered_with_the_one_that_took_over():
+def test_a_removed_backend_is_read_as_its_replacement():
     with upgrade.noted() as words:
         described = presets.load("hadamard-128", ["run.path=by-blocks"])
     assert described.run.path == "dense"

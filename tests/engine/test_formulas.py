@@ -40,31 +40,31 @@ def examples_needed(line, error):
 
 
 @pytest.mark.parametrize("alpha", ERRORS)
-def test_lines_of_a_half_space_have_the_errors_of_the_page(alpha):
+def test_half_space_lines_have_the_printed_errors(alpha):
     assert [line(alpha) for line in LINES] == pytest.approx(ERRORS[alpha], abs=6e-6)
 
 
 @pytest.mark.parametrize("error", NEEDED)
-def test_lines_of_a_half_space_need_the_examples_of_the_page(error):
+def test_half_space_lines_need_the_printed_numbers_of_examples(error):
     for line, expected in zip(LINES, NEEDED[error], strict=True):
         assert examples_needed(line, error) == pytest.approx(expected, rel=6e-5)
 
 
-def test_tails_of_the_lines_have_the_constants_of_the_page():
+def test_half_space_tails_have_the_printed_constants():
     assert bayes(100) * 100 == pytest.approx(0.4416, abs=5e-5)
     assert bayes(1e4) * 1e4 == pytest.approx(0.4417, abs=5e-5)
     assert max_margin(1e4) * 1e4 == pytest.approx(0.5005, abs=5e-5)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.3, 3.0, 50.0])
-def test_no_line_is_below_that_of_bayes_and_all_begin_at_a_half(alpha):
+def test_half_space_lines_begin_at_a_half_and_stay_above_bayes(alpha):
     for line in LINES:
         assert bayes(alpha) <= line(alpha) + 1e-9 <= 0.5 + 1e-9
         assert line(1e-5) == pytest.approx(0.5, abs=2e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 2.0, 20.0])
-def test_the_overlap_solves_its_equation(alpha):
+def test_the_bayes_overlap_solves_its_fixed_point_equation(alpha):
     q = overlap(alpha)
     steep = math.sqrt(q / (1 - q))
 
@@ -77,7 +77,7 @@ def test_the_overlap_solves_its_equation(alpha):
     assert q == pytest.approx(2 * alpha * quad(integrand, -8, 8)[0], rel=1e-6)
 
 
-def test_least_squares_and_hebb_are_on_their_lines_within_standard_errors():
+def test_least_squares_and_hebb_errors_agree_with_their_lines():
     n, m, draws = 60, 120, 200
     rng = np.random.default_rng(0)
     errors = {"lls": [], "hebb": []}
@@ -93,7 +93,7 @@ def test_least_squares_and_hebb_are_on_their_lines_within_standard_errors():
 
 @pytest.mark.parametrize("depth", [2, 3, 4, 7])
 @pytest.mark.parametrize("b", [-3.0, 1e-6, 0.02, 1.0, 40.0])
-def test_the_potential_is_the_integral_of_the_inverse_of_the_transfer(b, depth):
+def test_the_potential_equals_the_integral_of_the_inverse_transfer(b, depth):
     area, _ = quad(inverse_transfer, 0, b, (depth,), epsrel=1e-11)
     assert potential(b, depth) == pytest.approx(area, rel=1e-8)
     z = inverse_transfer(b, depth)
@@ -104,7 +104,7 @@ def test_the_potential_is_the_integral_of_the_inverse_of_the_transfer(b, depth):
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4, 7])
-def test_far_out_the_potential_grows_like_b_ln_b_or_like_b(depth):
+def test_the_potential_grows_like_b_ln_b_or_b_for_large_b(depth):
     far, twice = potential(1e12, depth), potential(2e12, depth)
     slope = math.log(1e12 * 2 / math.e**0.5) if depth == 2 else 1.0
     assert (twice - far) / 1e12 == pytest.approx(slope, rel=0.02)
@@ -114,7 +114,7 @@ EXPLICIT = {0.01: 1.249992e-5, 0.3: 0.01118776, 1.0: 0.11835109, 5.0: 1.88747606
 
 
 @pytest.mark.parametrize("b", EXPLICIT)
-def test_r_is_the_potential_of_depth_four(b):
+def test_the_potential_of_depth_four_equals_the_smaller_quartic_root(b):
     """The smaller real root of r⁴ − 6r³ + (12 − 2b²)r² − (8 + 10b²)r + b² + b⁴."""
     roots = np.roots([1, -6, 12 - 2 * b**2, -(8 + 10 * b**2), b**2 + b**4])
     smaller = min(root.real for root in roots if abs(root.imag) < 1e-6)
@@ -122,7 +122,7 @@ def test_r_is_the_potential_of_depth_four(b):
     assert potential(b, 4) == pytest.approx(smaller, rel=1e-9)
 
 
-def test_the_peak_of_least_squares_is_at_as_many_examples_as_dimensions():
+def test_the_least_squares_error_is_a_half_at_alpha_1():
     assert least_squares(1) == 0.5
     assert least_squares(1 - 1e-6) == pytest.approx(0.5, abs=1e-3)
     assert least_squares(1 + 1e-6) == pytest.approx(0.5, abs=1e-3)

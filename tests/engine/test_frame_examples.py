@@ -144,13 +144,13 @@ def views(name):
     return [view(picture, results) for picture in pictures_of(planned.experiment)]
 
 
-def test_there_are_ten():
+def test_the_specification_prints_ten_examples():
     assert len(printed()) == 10
     assert OTHERWISE.keys() | SMALL.keys() <= printed().keys()
 
 
 @pytest.mark.parametrize("example", printed())
-def test_each_gives_its_pictures(example):
+def test_every_printed_example_gives_its_pictures(example):
     for example_view in views(example):
         assert example_view.curves or example_view.heats
         for curve in example_view.curves:
@@ -159,25 +159,25 @@ def test_each_gives_its_pictures(example):
             assert np.isfinite(heat.z).all()
 
 
-def test_marks_stand_where_the_largest_gap_is_claimed():
+def test_marks_are_at_the_claimed_largest_gaps():
     (spectrum_view,) = views("gmm-spectrum")
     assert [mark.x for mark in spectrum_view.axes.marks] == [(8.0,), (27.0,)]
     assert [mark.name for mark in spectrum_view.axes.marks] == ["x = 8, K = 2, C = 2", "x = 27, K = 3, C = 3"]
 
 
-def test_a_function_has_its_examples_and_the_band_of_its_process():
+def test_the_gp_view_has_its_examples_and_bands():
     (gp_view,) = views("kernel-gp")
     assert [line.kind for line in gp_view.lines] == ["gp-band", "gp-band"]
     assert len(gp_view.points[0]) == 12
 
 
-def test_degrees_are_bars_of_words():
+def test_the_degree_axis_has_the_four_degree_names():
     (flow_view,) = views("junk-flow")
     assert tuple(flow_view.axes.names.values()) == ("1", "2", "3", "any")
 
 
 @pytest.mark.slow
-def test_cells_are_a_map_of_one_net_and_the_critical_line_is_drawn_over_depth():
+def test_linear_regions_are_a_map_and_criticality_has_a_contour():
     pieces, cells = views("linear-regions")
     assert len(pieces.curves) == 3
     assert cells.heats[0].z.shape == (65, 65)

@@ -31,7 +31,7 @@ except BadInput as error:
 
 @pytest.mark.parametrize(("limit", "used"), [("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")])
 @pytest.mark.slow
-def test_a_limit_of_the_process_counts_as_memory_that_is_not_free(limit, used):
+def test_process_limits_reduce_the_free_memory(limit, used):
     child = subprocess.run(
         [sys.executable, "-c", LIMITED.format(limit=limit, used=used)], capture_output=True, text=True
     )
@@ -83,12 +83,12 @@ CONTAINER = {
     ],
     ids=["second version", "first version", "container", "no limit", "no number", "no groups"],
 )
-def test_groups_leave_what_their_limits_and_those_of_their_parents_do(files, free_bytes, tmp_path):
+def test_free_memory_of_control_groups_follows_all_parent_limits(files, free_bytes, tmp_path):
     write(tmp_path, files)
     assert list(left_to_groups(tmp_path)) == free_bytes
 
 
-def test_the_least_of_what_is_left_is_free(monkeypatch):
+def test_free_memory_is_the_smallest_remaining_amount_and_never_negative(monkeypatch):
     monkeypatch.setattr("engine.core.memory.left_to_groups", lambda: [1 << 20, 1 << 19])
     assert free_bytes() == 1 << 19
     monkeypatch.setattr("engine.core.memory.left_to_groups", lambda: [-5])

@@ -33,7 +33,7 @@ def frozen(update, matrix="gaussian", net=NET, d=D, added=None, **words):
     (COORDINATE, {}), (STEEPEST, {}), (POLYAK, BY_VALUE), ({"kind": "agd"}, BY_VALUE),
 ])  # fmt: skip
 @pytest.mark.parametrize("shape", [(6, 3, 1), (12, 5, 2), (D, 8, 3)])
-def test_a_rule_that_compares_entries_of_layers_sees_rotations_of_a_frozen_one(update, added, shape):
+def test_rules_that_compare_layer_entries_lose_invariance_with_a_frozen_layer(update, added, shape):
     d, width, seed = shape
     net = {**NET, "widths": [width]}
     described = frozen(update, net=net, d=d, seed=seed, added=added)
@@ -48,7 +48,7 @@ def test_a_rule_that_compares_entries_of_layers_sees_rotations_of_a_frozen_one(u
     ({"kind": "sign"}, {}), ({"kind": "sophia"}, {}), ({**STEEPEST, "shared": True}, {}),
 ])  # fmt: skip
 @pytest.mark.parametrize("seed", [1, 2])
-def test_other_rules_do_not_notice_rotations_if_the_first_layer_is_frozen(update, added, seed):
+def test_other_rules_stay_rotation_invariant_with_a_frozen_first_layer(update, added, seed):
     described = frozen(update, seed=seed, added=added)
     (it,) = described.learners
     assert verdict(it, described).invariant is True
@@ -70,7 +70,7 @@ def test_the_default_backend_gives_the_curve_of_dense_for_a_frozen_first_layer(u
 
 
 @pytest.mark.parametrize("update", [COORDINATE, STEEPEST])
-def test_no_bound_for_invariant_learners_binds_one_that_compares_entries_of_layers(update):
+def test_no_lower_bound_binds_coordinate_or_steepest_rules_with_frozen_layers(update):
     trace = run(frozen(update))
     assert [
         line.kind for line in trace.lines if line.statement.direction == "lower" and "it" in line.applies_to
@@ -117,7 +117,7 @@ def moves_of_second_layer(rule, of_first):
 
 
 @pytest.mark.parametrize("rule", rules())
-def test_other_layers_move_nothing_of_a_layer_where_a_rule_declares_so(rule):
+def test_a_declared_layerwise_rule_ignores_gradients_of_other_layers(rule):
     plain = moves_of_second_layer(rule, lambda g: g)
     changes_of_other_layers = (lambda g: 3 * g, lambda g: g.flip(1), lambda g: g.square())
     measured = all(
@@ -147,7 +147,7 @@ def test_the_rounding_threshold_of_shared_rates_does_not_depend_on_the_axes():
         assert after["W2"].flatten().tolist() == [0.0, -1.0, 1.0]
 
 
-def test_the_run_of_steepest_sign_descent_on_single_rows_of_signs_is_that_of_its_definition():
+def test_steepest_sign_descent_has_equal_losses_on_all_backends():
     learner = {"update": STEEPEST, "architecture": NET}
     losses = [
         run(experiment(learners={"it": learner}, d=D, path=path)).curves[0].mean("loss")
@@ -157,7 +157,7 @@ def test_the_run_of_steepest_sign_descent_on_single_rows_of_signs_is_that_of_its
         np.testing.assert_allclose(other, losses[0], rtol=1e-9)
 
 
-def test_shared_steepest_steps_take_the_root_mean_square_of_a_unit_for_the_size_of_its_entries():
+def test_shared_steepest_steps_use_the_root_mean_square_of_each_unit():
     rng = np.random.default_rng(7)
     g1, g2 = rng.normal(size=(3, 4)), rng.normal(size=(1, 3))
     sizes = np.sqrt((g1**2).mean(1, keepdims=True))

@@ -79,7 +79,7 @@ def described():
     )
 
 
-def test_the_parts_of_g_add_up_and_have_the_ranks_of_the_loop(described):
+def test_the_parts_of_g_sum_to_g_with_the_expected_ranks(described):
     streams = described.run.random_streams()
     starts = described.learners[0].architecture.start(streams("init"), D)
     rows = described.problem.matrix.rows(streams)
@@ -105,7 +105,7 @@ def test_the_parts_of_g_add_up_and_have_the_ranks_of_the_loop(described):
         ({"outputs": 1}, "an output for each class"),
     ],
 )
-def test_the_decomposition_needs_one_net_that_predicts_classes(words, reason):
+def test_the_decomposition_requires_a_net_that_predicts_classes(words, reason):
     net = {"kind": "dense", "widths": [WIDTH], "outputs": words.get("outputs", "m")}
     described = experiment(
         {"kind": "clusters", "classes": CLASSES, "n": ROWS},

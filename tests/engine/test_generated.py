@@ -63,12 +63,12 @@ def test_an_experiment_made_from_the_catalogue_is_read_or_refused_in_one_line(fi
     assert GENERATED / 5 < refusals(outcomes) < GENERATED * 4 / 5, "there are many of both"
 
 
-def test_a_spoilt_experiment_is_read_or_refused_in_one_line(files):
+def test_a_mutated_experiment_is_read_or_refused_in_one_line(files):
     outcomes = [outcome(mutate(generate(seed, files=files), seed)) for seed in range(MUTATED)]
     assert refusals(outcomes) > MUTATED / 2
 
 
-def test_generated_experiments_depend_on_their_seed_alone(files):
+def test_generated_experiments_depend_only_on_their_seed(files):
     for seed in range(5):
         assert generate(seed) == generate(seed)
         assert generate(seed) != generate(seed + 5)
@@ -77,7 +77,7 @@ def test_generated_experiments_depend_on_their_seed_alone(files):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
-def test_small_experiments_run_to_their_end_and_are_read_back_from_their_report(files):
+def test_small_generated_experiments_run_and_are_read_back_from_their_report(files):
     seed = ended = 0
     while ended < RUN:
         seed += 1
@@ -103,7 +103,7 @@ def runs(raw):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for _, kind, member in PARTS if member.experimental])
 @pytest.mark.filterwarnings("error")
-def test_experiments_of_an_experimental_part_are_read_or_refused_and_small_ones_run(kind, files):
+def test_generated_experiments_with_experimental_parts_are_read_or_refused(kind, files):
     def drawn(**words):
         raws = (generate(seed, files=files, part=kind, **words) for seed in range(OF_ONE))
         return (raw for raw in raws if named_in(raw, kind))

@@ -38,7 +38,7 @@ def labels_of(setup: Experiment) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize(("label", "header"), [("kind", HEADER), (2, HEADER), (-1, HEADER), (2, "")])
-def test_the_label_column_is_learned_and_no_feature(label: Any, header: str, tmp_path: Path) -> None:
+def test_the_label_column_gives_labels_and_is_no_feature(label: Any, header: str, tmp_path: Path) -> None:
     setup = described(write(tmp_path, [1.5, -2.5, 3.5, 0.5, 7.5, -1.5], header), label=label)
     np.testing.assert_array_equal(data_of(setup).instances.rows[0].numpy(), ROWS)
     np.testing.assert_array_equal(labels_of(setup), [[1.5], [-2.5], [3.5], [0.5], [7.5], [-1.5]])
@@ -46,7 +46,7 @@ def test_the_label_column_is_learned_and_no_feature(label: Any, header: str, tmp
 
 
 @pytest.mark.parametrize("permute", [False, True])
-def test_labels_are_standardised_as_by_scikit_learn_on_the_training_rows(
+def test_labels_are_standardised_by_the_training_rows_as_in_scikit_learn(
     permute: bool, tmp_path: Path
 ) -> None:
     from sklearn.preprocessing import StandardScaler
@@ -64,21 +64,21 @@ def test_labels_are_standardised_as_by_scikit_learn_on_the_training_rows(
     assert setup.problem.data_sentence.endswith("labels: standardised")
 
 
-def test_two_words_are_minus_and_plus_one_in_sorted_order_and_said(tmp_path: Path) -> None:
+def test_two_label_words_become_minus_and_plus_one_in_sorted_order(tmp_path: Path) -> None:
     setup = described(write(tmp_path, TWO), loss="logistic")
     np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])
     assert setup.problem.label_values == "signs"
     assert "ham = −1, spam = +1" in setup.problem.data_sentence
 
 
-def test_the_target_classes_gives_two_words_the_same_labels(tmp_path: Path) -> None:
+def test_the_classes_target_gives_two_label_words_the_same_signs(tmp_path: Path) -> None:
     setup = described(write(tmp_path, TWO), "classes")
     np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])
     assert "ham = −1, spam = +1" in setup.problem.data_sentence
 
 
 @pytest.mark.parametrize("target", ["file", "classes"])
-def test_more_words_are_a_target_each(target: str, tmp_path: Path) -> None:
+def test_three_label_words_become_one_hot_targets(target: str, tmp_path: Path) -> None:
     setup = described(write(tmp_path, THREE), target)
     np.testing.assert_array_equal(labels_of(setup).argmax(1), [2, 0, 1, 0, 2, 1])
     np.testing.assert_array_equal(labels_of(setup).sum(1), np.ones(6))
@@ -86,7 +86,7 @@ def test_more_words_are_a_target_each(target: str, tmp_path: Path) -> None:
     assert "3 classes, each with a target: a, b, c" in setup.problem.data_sentence
 
 
-def test_a_net_learns_words_by_cross_entropy(tmp_path: Path) -> None:
+def test_cross_entropy_decreases_on_label_words(tmp_path: Path) -> None:
     net = {
         "update": {"kind": "gd", "lr": 0.1},
         "architecture": {"kind": "dense", "widths": [8], "outputs": "m"},
@@ -99,7 +99,7 @@ def test_a_net_learns_words_by_cross_entropy(tmp_path: Path) -> None:
     assert loss[-1] < loss[0]
 
 
-def test_whole_numbers_are_classes_for_the_target_classes_alone(tmp_path: Path) -> None:
+def test_whole_numbers_are_classes_only_for_the_classes_target(tmp_path: Path) -> None:
     path = write(tmp_path, [0, 1, 1, 0, 2, 2])
     np.testing.assert_array_equal(labels_of(described(path))[:, 0], [0, 1, 1, 0, 2, 2])
     np.testing.assert_array_equal(labels_of(described(path, "classes")).argmax(1), [0, 1, 1, 0, 2, 2])
@@ -108,7 +108,7 @@ def test_whole_numbers_are_classes_for_the_target_classes_alone(tmp_path: Path) 
     assert "0 = −1, 1 = +1" in described(bits, "classes").problem.data_sentence
 
 
-def test_numbers_that_are_not_whole_are_no_classes(tmp_path: Path) -> None:
+def test_fractional_labels_are_refused_as_classes(tmp_path: Path) -> None:
     path = write(tmp_path, [0.5, 1, 1, 0, 2, 2])
     with pytest.raises(BadInput, match=r"problem\.target\.kind: the instances of file have no classes"):
         described(path, "classes")
@@ -123,18 +123,18 @@ def test_permuted_rows_keep_their_words(tmp_path: Path) -> None:
     assert len({tuple(map(tuple, rows)) for rows in data.instances.rows.numpy()}) > 1
 
 
-def test_a_label_that_the_target_does_not_learn_is_said(tmp_path: Path) -> None:
+def test_the_data_sentence_reports_an_unused_label_column(tmp_path: Path) -> None:
     sentence = described(write(tmp_path, TWO), "constant").problem.data_sentence
     assert "label column 'kind'; the label column is not used, because the target is constant" in sentence
 
 
-def test_a_run_on_words_learns(tmp_path: Path) -> None:
+def test_a_run_on_label_words_completes(tmp_path: Path) -> None:
     trace = run(described(write(tmp_path, TWO), learners={"GD": gd(0.02), "LLS": LLS}))
     assert all(curve.complete for curve in trace.curves)
 
 
 @pytest.mark.parametrize("header", ["kind\n", ""])
-def test_words_in_a_file_of_their_own_are_classes(header: str, tmp_path: Path) -> None:
+def test_words_in_a_separate_label_file_become_signs(header: str, tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", ROWS)
     (tmp_path / "y.csv").write_text(header + "\n".join(TWO) + "\n")
     matrix, target = ({"kind": "file", "path": str(tmp_path / file_name)} for file_name in ("X.npy", "y.csv"))
@@ -155,7 +155,7 @@ def test_words_in_a_file_of_their_own_are_classes(header: str, tmp_path: Path) -
         ("c\na\nb\na\n", 3, True),
     ],
 )
-def test_the_number_of_instances_decides_whether_labels_have_a_header(
+def test_the_number_of_instances_decides_the_header_of_a_label_file(
     text: str, count: int, header: bool, tmp_path: Path
 ) -> None:
     np.save(tmp_path / "X.npy", ROWS[:count])
@@ -193,21 +193,21 @@ def refusal(*words: Any, **more: Any) -> str:
     return str(caught.value)
 
 
-def test_labels_that_are_nowhere_are_asked_for_in_both_places(tmp_path: Path) -> None:
+def test_missing_labels_are_refused_with_both_possible_settings(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", ROWS)
     message = refusal({"kind": "file", "path": str(tmp_path / "X.npy")}, "file")
     assert message.startswith("problem.target.path: missing; set a file of labels here")
     assert "problem.matrix.label" in message
 
 
-def test_settings_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
+def test_settings_of_an_unnamed_label_file_are_refused(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind"}
     message = refusal(matrix, {"kind": "file", "columns": ["x"]})
     assert message.startswith("problem.target.columns: this setting is for a file of labels")
 
 
 @pytest.mark.parametrize("setting", [{"array": "X"}, {"label": "z"}, {"label": 7}, {"columns": ["x", "z"]}])
-def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
+def test_a_setting_unknown_to_the_file_is_refused_with_the_choices(
     setting: dict[str, Any], tmp_path: Path
 ) -> None:
     message = refusal({"kind": "file", "path": write(tmp_path, [1, 2, 3, 1, 2, 3]), **setting}, "constant")
@@ -228,7 +228,7 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
         ([1, 2, "inf", 4, 5, 6], "line 4, column 2 ('kind'), holds inf"),
     ],
 )
-def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], message: str, tmp_path: Path) -> None:
+def test_unusable_labels_are_refused_with_the_reason(labels: list[Any], message: str, tmp_path: Path) -> None:
     assert message in refusal({"kind": "file", "path": write(tmp_path, labels), "label": "kind"}, "file")
 
 
@@ -249,14 +249,14 @@ def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], message: s
         ),
     ],
 )
-def test_columns_are_chosen_once_and_by_names_that_are_clear(
+def test_repeated_and_ambiguous_columns_are_refused(
     header: str, setting: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, [1, 2, 3, 1, 2, 3], header)
     assert message in refusal({"kind": "file", "path": path, **setting}, "constant")
 
 
-def test_columns_are_read_in_the_order_in_which_they_are_named(tmp_path: Path) -> None:
+def test_columns_are_read_in_the_listed_order(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "columns": ["y", 0]}
     setup = experiment(matrix, "constant")
     np.testing.assert_array_equal(data_of(setup).instances.rows[0].numpy(), ROWS[:, ::-1])

@@ -41,7 +41,7 @@ def signals_of(tensors, replica, x):
 
 
 @pytest.mark.parametrize("words", [{}, {"cb": 0.3}, {"parametrisation": "ntk"}])
-def test_the_slope_by_an_input_is_a_sum_over_open_paths(words):
+def test_the_input_gradient_equals_a_sum_over_active_paths(words):
     squares, tensors, rows = measured({"kind": "input-gradient"}, **words)
     assert squares.shape == (2, D)
     for replica, column in product(range(2), range(D)):
@@ -63,7 +63,7 @@ def test_the_slope_by_an_input_is_a_sum_over_open_paths(words):
 
 @pytest.mark.parametrize("words", [{}, {"cb": 0.3}, {"parametrisation": "ntk"}])
 @pytest.mark.parametrize("of", [None, "W2"])
-def test_the_tangent_norm_is_that_of_differences_in_every_weight(words, of):
+def test_the_tangent_norm_equals_finite_differences_in_every_weight(words, of):
     lengths, tensors, rows = measured({"kind": "tangent-norm"} | ({} if of is None else {"of": of}), **words)
     step = 1e-6
     for replica in range(2):
@@ -81,7 +81,7 @@ def test_the_tangent_norm_is_that_of_differences_in_every_weight(words, of):
 
 
 @pytest.mark.parametrize("words", [{}, {"cb": 0.3}, {"parametrisation": "ntk"}])
-def test_the_tangent_product_is_that_of_differences_in_every_weight(words):
+def test_the_tangent_product_equals_finite_differences_in_every_weight(words):
     products, tensors, rows = measured({"kind": "tangent-product"}, **words)
     step = 1e-6
     for replica in range(2):
@@ -103,7 +103,7 @@ def test_the_tangent_product_is_that_of_differences_in_every_weight(words):
     ({"kind": "tangent-norm", "of": "W9"}, {"kind": "dense"}, "a tensor W9"),
     ({"kind": "input-gradient"}, {"kind": "dense", "outputs": "m"}, "one output"),
 ])  # fmt: skip
-def test_gradients_say_what_they_need(measure, architecture, reason):
+def test_gradient_measures_state_their_unmet_requirement(measure, architecture, reason):
     described = experiment("gaussian", "all", {"it": gd(0.1, **architecture)}, d=4)
     (learner,) = described.learners
     settings = {name: setting for name, setting in measure.items() if name != "kind"}

@@ -36,7 +36,7 @@ def test_the_target_weight_is_k_over_d(learner):
     np.testing.assert_allclose(measured.weights[:, 7], measured.weights_x / 32, rtol=0, atol=EXACT)
 
 
-def test_gd_at_twice_or_half_the_rate_leaves_the_line():
+def test_gd_at_twice_or_half_the_rate_is_off_the_line():
     for lr in (1 / 32, 1 / 128):
         measured = curve(d=32, learners={"GD": gd(lr)})
         assert abs(measured.mean("loss") - (1 - measured.x / 32)).max() > 0.1
@@ -49,7 +49,7 @@ def test_the_weights_of_all_targets_have_rank_k():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_peak_of_nonnegative_weights_is_at_the_row_of_equal_entries(seed):
+def test_the_loss_peak_of_nonnegative_weights_is_at_the_constant_row(seed):
     described = presets.load(
         "hadamard-128", [f"run.seed={seed}", "run.dtype=float64", "run.device=cpu", "claims=[]"]
     )
@@ -109,7 +109,7 @@ def test_hypentropy_and_egu_pm_have_equal_defaults():
     np.testing.assert_allclose(measured["hypentropy"], measured["EGU±"], rtol=0, atol=EXACT)
 
 
-def test_hypentropy_with_a_large_beta_acts_like_gd():
+def test_hypentropy_with_a_large_beta_equals_gd():
     flat = {"kind": "hypentropy", "lr": 1e-4 / 64, "beta": 1e4}
     pair = experiment(learners={"GD": gd(1 / 64), "hyp": {"update": flat}}, d=32)
     measured = losses(pair)
@@ -128,7 +128,7 @@ LINEAR_LEARNERS = {
 
 
 @pytest.mark.parametrize("learner_name", LINEAR_LEARNERS)
-def test_parseval_the_loss_on_hadamard_is_the_squared_distance_of_the_weights(learner_name):
+def test_the_loss_on_hadamard_is_the_squared_distance_of_the_weights(learner_name):
     described = experiment(
         target={"kind": "feature", "index": 5},
         learners={learner_name: LINEAR_LEARNERS[learner_name]},
@@ -171,7 +171,7 @@ def _egu_and_spindly(refinement: int, path) -> tuple[np.ndarray, np.ndarray]:
     return weights(pair, 0)[-1, 0], weights(pair, 1)[-1, 0]
 
 
-def test_gd_on_the_spindly_net_follows_egu_at_four_times_its_rate_to_first_order(tmp_path):
+def test_spindly_gd_follows_egu_at_four_times_its_rate_to_first_order(tmp_path):
     refinements = [4, 8, 16, 32, 64]
     gaps, moved = [], []
     for refinement in refinements:
@@ -183,7 +183,7 @@ def test_gd_on_the_spindly_net_follows_egu_at_four_times_its_rate_to_first_order
     np.testing.assert_allclose(orders, -1, atol=0.1)
 
 
-def test_no_other_ratio_of_rates_makes_egu_and_spindly_meet(tmp_path):
+def test_egu_and_spindly_differ_at_a_rate_ratio_of_two(tmp_path):
     X = np.sign(np.sin(np.arange(1, 49) ** 2.0)).reshape(6, 8)
     np.save(tmp_path / "X.npy", np.repeat(X, 64, axis=0))
     pair = experiment(

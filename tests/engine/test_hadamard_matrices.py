@@ -29,7 +29,7 @@ def test_rows_are_orthogonal_signs_and_the_first_row_and_column_are_ones(d):
     assert (H[:, 0] == 1).all()
 
 
-def test_every_order_of_the_constructions_is_reached_and_no_other():
+def test_exactly_the_orders_of_the_constructions_are_reached():
     powers = prime_powers(301)
     first = {q + 1 for q in powers if q % 4 == 3}
     second = {2 * (q + 1) for q in powers if q % 4 == 1}
@@ -39,7 +39,7 @@ def test_every_order_of_the_constructions_is_reached_and_no_other():
     assert set(range(4, 301, 4)) - expected == UNREACHED
 
 
-def test_fields_of_prime_powers_are_used():
+def test_orders_from_prime_power_fields_are_reached():
     fields = {28: 27, 52: 25, 100: 49, 244: 243, 252: 125}
     for d, q in fields.items():
         assert d in (q + 1, 2 * (q + 1))
@@ -47,16 +47,16 @@ def test_fields_of_prime_powers_are_used():
 
 
 @pytest.mark.parametrize("d", [2**a for a in range(9)])
-def test_powers_of_two_are_sylvesters_matrix(d):
+def test_hadamard_of_a_power_of_two_is_the_sylvester_matrix(d):
     assert np.array_equal(hadamard(d), sylvester(d))
 
 
-def test_multiples_of_a_paley_order_double_its_matrix():
+def test_multiples_of_a_paley_order_are_doubled_paley_matrices():
     assert np.array_equal(hadamard(40), np.kron(sylvester(2), hadamard(20)))
     assert np.array_equal(hadamard(112), np.kron(sylvester(4), hadamard(28)))
 
 
-def test_the_same_order_is_always_the_same_matrix():
+def test_the_same_order_always_gives_the_same_matrix():
     assert np.array_equal(hadamard(36), hadamard(36))
 
 
@@ -64,7 +64,7 @@ def test_the_same_order_is_always_the_same_matrix():
     ("d", "below", "above"), [(3, 2, 4), (14, 12, 16), (92, 88, 96), (188, 180, 192), (260, 256, 264)]
 )
 @pytest.mark.parametrize("kind", ["hadamard", "hadamard01"])
-def test_another_order_is_refused_with_the_nearest_ones(kind, d, below, above):
+def test_an_unreached_order_is_refused_with_the_nearest_orders(kind, d, below, above):
     assert nearest(d) == (below, above)
     with pytest.raises(BadInput) as caught:
         experiment({"kind": kind, "d": d}, {"kind": "feature", "index": 0})

@@ -18,7 +18,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_line_is_its_formula_at_k_over_d_less_1_and_begins_at_a_half(kind):
+def test_half_space_lines_equal_their_formulas_at_k_over_d_minus_1(kind):
     described = experiment(d=9, matrix={"kind": "gaussian", "n": 24}, labels="sign")
     at = At(described, RunData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(25.0)})
     values = catalogue.make("theory", kind).value(at)
@@ -29,7 +29,7 @@ def test_a_line_is_its_formula_at_k_over_d_less_1_and_begins_at_a_half(kind):
 
 
 @pytest.mark.slow
-def test_no_line_of_a_learner_that_bayes_binds_is_below_it():
+def test_no_half_space_line_is_below_the_bayes_line():
     described = experiment(d=30, matrix={"kind": "gaussian", "n": 120}, labels="sign")
     at = At(described, RunData(lambda: pytest.fail("nothing drawn is asked for")), {"k": np.arange(121.0)})
     lines = {kind: catalogue.make("theory", kind).value(at) for kind in KINDS}

@@ -67,7 +67,7 @@ def finding(kind: str, seen: View, **fields: object) -> str:
     return str(claim.finding(seen, claim.judge(seen)))
 
 
-def test_both_names_of_a_comparison_are_quoted_if_they_have_commas():
+def test_curve_names_with_commas_are_quoted_in_comparisons():
     seen = losses(**{"L1, rotated": SLOW, "L2, rotated": FAST})
     compared = finding("ratio", seen, curve="L1, rotated", to="L2, rotated", at=64, above=1)
     assert compared == "After 64 examples, loss is 0.5 for “L1, rotated” and 0.000816 for “L2, rotated”"
@@ -75,7 +75,7 @@ def test_both_names_of_a_comparison_are_quoted_if_they_have_commas():
     assert crossed.startswith("“L1, rotated” crosses “L2, rotated”")
 
 
-def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
+def test_the_hadamard_128_headline_names_learners_below_a_tenth_and_their_examples():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     preset_results = of_one(experiment, run(experiment))
     seen, outcomes = view(of_run(experiment), preset_results), judge(preset_results)
@@ -100,7 +100,7 @@ EGU_PM = '{name="EGU±", architecture="linear", update={kind="egu-pm", lr=0.15}}
 
 
 @pytest.mark.slow
-def test_egu_is_below_a_tenth_after_about_log_d_examples_and_above_again_at_the_row_of_equal_entries():
+def test_egu_falls_below_a_tenth_early_and_stays_below_much_later():
     learners = f"learners=[{EGU}, {EGU_PM}]"
     settings = ["run.device=cpu", "problem.matrix.d=512", "claims=[]", learners]
     experiment = presets.load("hadamard-128", settings)
@@ -156,7 +156,7 @@ def test_egu_is_below_a_tenth_after_about_log_d_examples_and_above_again_at_the_
         ),
     ],
 )
-def test_a_finding_has_the_measured_values(kind: str, fields: dict[str, object], sentence: str):
+def test_a_finding_states_the_measured_values(kind: str, fields: dict[str, object], sentence: str):
     words = finding(kind, losses(GD=SLOW, EGU=FAST), **fields)
     assert words == sentence
     assert len(words) <= LONGEST
@@ -206,7 +206,7 @@ ALL_FORMS: dict[str, list[dict[str, object]]] = {
 }
 
 
-def test_every_form_of_claim_has_a_case():
+def test_every_kind_of_claim_has_a_finding_case():
     assert ALL_FORMS.keys() == catalogue.members("claims").keys()
 
 
@@ -220,30 +220,30 @@ def test_a_finding_has_at_most_three_numbers_and_160_characters(kind: str):
                 assert len(sentence) <= LONGEST, sentence
 
 
-def test_the_counter_of_numbers_counts_pairs_once_and_no_names():
+def test_count_numbers_ignores_numbers_inside_names():
     assert count_numbers("After 3 examples, loss is 0.5 for GD and 0.1 to 2e-05 for the others", NAMES) == 3
     assert count_numbers("At d = 64, loss is 0.5 for ReLU net, W = 0, 1 for GD, and 2 for EGU", NAMES) == 4
     assert count_numbers("Loss of GD goes like d^-0.98; at d = 128 they are 3", NAMES) == 3
 
 
-def test_values_that_are_written_alike_are_said_once():
+def test_equal_values_are_stated_once_in_a_finding():
     words = finding("value", losses(GD=SLOW, A=SLOW, B=SLOW), curve="GD", at=64, above=0.1)
     assert words == "After 64 examples, loss is 0.5 for GD, A and B"
 
 
-def test_of_many_values_the_first_is_said_and_the_range_of_the_others():
+def test_a_finding_states_the_first_value_and_the_range_of_many_others():
     words = finding("value", losses(GD=SLOW, A=SLOW / 2, B=SLOW / 4), curve="GD", at=64, above=0.1)
     assert words == "After 64 examples, loss is 0.5 for GD and 0.125 to 0.25 for the others"
 
 
-def test_many_curves_that_stay_above_are_the_others():
+def test_many_curves_above_the_limit_are_summarised_as_the_others():
     seen = losses(GD=SLOW + 1, EGU=FAST, A=SLOW + 1, B=SLOW + 1)
     assert finding("value", seen, curve="EGU", at=32, below=0.05) == (
         "EGU stays below 0.05 after 27 examples, the others never"
     )
 
 
-def test_a_curve_that_breaks_its_line_says_so():
+def test_a_finding_reports_a_curve_that_breaks_its_line():
     assert finding("line", crowded(), curve="EGU", never_below="ri-signed") == (
         "GD and least squares never fall below 1 − k/d; "
         "after 15 examples spindly is at 0.0357 (theory line: 0.883)"
@@ -253,7 +253,7 @@ def test_a_curve_that_breaks_its_line_says_so():
     assert words == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695 (theory line: 0.812)"
 
 
-def test_a_finding_that_is_too_long_names_fewer_curves():
+def test_a_long_finding_is_shortened_by_naming_fewer_curves():
     learners = [f"net of {width} hidden units at the rate {number}" for number, width in enumerate((2, 4, 8))]
     line = LineView(
         name="bound", kind="ri-signed", direction="lower", formula="1 − k/d", applies_to=learners, x=K, y=SLOW
@@ -269,7 +269,7 @@ def test_a_finding_that_is_too_long_names_fewer_curves():
     assert fits(words)
 
 
-def test_curves_with_lines_of_their_own_name_what_these_lines_are():
+def test_curves_with_separate_lines_are_described_by_the_line_title():
     lines = [
         LineView(
             name=f"bound of {name}",
@@ -290,20 +290,20 @@ def test_curves_with_lines_of_their_own_name_what_these_lines_are():
     )
 
 
-def test_a_loss_that_rises_again_does_not_stay_below():
+def test_a_loss_that_rises_again_is_not_reported_as_staying_below():
     again = np.where(K == 100, 0.3, FAST)
     words = finding("value", losses(GD=SLOW, EGU=again), curve="EGU", at=32, below=0.1)
     assert words == "After 32 examples, loss is 0.0286 for EGU and 0.75 for GD"
 
 
-def test_a_picture_without_claims_ends_with_the_least_and_the_greatest_value():
+def test_a_picture_without_claims_reports_its_least_and_greatest_final_value():
     assert ending(losses(A=SLOW + 0.25, B=SLOW + 0.5, C=SLOW + 1)) == (
         "After 128 examples, loss is 0.25 for A and 1 for C"
     )
     assert ending(losses()) == ""
 
 
-def test_without_a_claim_losses_say_who_falls_below_a_tenth_first_and_last():
+def test_losses_without_claims_report_the_first_and_last_learner_below_a_tenth():
     gd, egu, slow = 1 - K / 128, np.where(K < 19, 1.0, 0.0), np.where(K < 0, 0.0, 0.5)
     assert first_and_last_arrival(losses(GD=gd, EGU=egu)) == (
         "EGU stays below a tenth after 19 examples, GD only after 116"

@@ -41,7 +41,7 @@ def check(matrix, pixels):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
-def test_idx_and_cifar_files_are_read_with_their_classes_and_standardised_by_one_mean(tmp_path, pack):
+def test_idx_and_cifar_files_give_classes_and_pixels_standardised_by_one_mean(tmp_path, pack):
     files = write(tmp_path, images=pack(IDX), labels=pack(LABELS), colours=pack(CIFAR))
     grey = catalogue.make("matrices", "digits", images=files["images"], labels=files["labels"], n=25)
     assert grey.shape() == (25, 12)
@@ -51,7 +51,7 @@ def test_idx_and_cifar_files_are_read_with_their_classes_and_standardised_by_one
     check(colours, COLOURS)
 
 
-def test_some_classes_of_a_file_are_chosen_in_the_order_given(tmp_path):
+def test_digits_selects_classes_of_a_file_in_the_given_order(tmp_path):
     files = write(tmp_path, colours=CIFAR)
     matrix = catalogue.make("matrices", "digits", images=files["colours"], digits=[7, 2], permute=False)
     streams = Streams([0])
@@ -224,9 +224,7 @@ def test_a_missing_file_of_labels_is_named_with_its_field(tmp_path):
     ],
     ids=["idx", "cifar", "mnist", "training"],
 )
-def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_out(
-    tmp_path, contents, sentence
-):
+def test_the_data_report_of_images_states_count_labels_and_omissions(tmp_path, contents, sentence):
     files = write(tmp_path, **contents)
     (report,) = experiment({"kind": "digits", **files, "n": 25}, "classes").problem.data_reports
     assert report.sentence == sentence
@@ -255,7 +253,7 @@ def test_a_field_that_a_file_lacks_is_refused(tmp_path, words, where, reason):
     assert reason in caught.value.fault
 
 
-def test_presets_of_digits_take_files_by_set_and_preset_files_name_them_beside_themselves(tmp_path):
+def test_digit_presets_accept_image_files_by_override_and_by_relative_path(tmp_path):
     files = write(tmp_path, images=IDX, labels=LABELS)
     changes = [f"problem.matrix.{name}={path}" for name, path in files.items()]
     loaded = presets.load("digits-agd", [*changes, "protocol.train=30", "protocol.batch=10", "claims=[]"])

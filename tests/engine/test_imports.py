@@ -47,7 +47,7 @@ def python(program):
 
 
 @pytest.mark.slow
-def test_importing_all_of_the_engine_and_reading_the_catalogue_and_a_preset_loads_nothing_heavy():
+def test_reading_the_catalogue_and_a_preset_loads_no_heavy_library():
     imports = "; ".join(f"import {module}" for module in MODULES)
     assert len(MODULES) > 40
     assert {"engine", "engine.spec.experiment", "engine.spec.presets"} <= {"engine", *MODULES}
@@ -61,7 +61,7 @@ def test_importing_all_of_the_engine_and_reading_the_catalogue_and_a_preset_load
     assert python(program) == []
 
 
-def test_naming_the_presets_imports_no_part():
+def test_listing_preset_names_imports_no_part():
     program = "import sys; from engine.spec import presets; presets.names(); print(*sys.modules)"
     loaded = python(program)
     assert "engine.spec.presets" in loaded
@@ -80,7 +80,7 @@ def test_only_the_first_loading_exempts_objects_from_garbage_collection():
     assert python(program) == ["highest", "highest", "None"]
 
 
-def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise():
+def test_torch_uses_large_pages_unless_the_environment_sets_another_value():
     program = (
         "import os, sys, types; fake = types.ModuleType('torch'); sys.modules['torch'] = fake\n"
         "fake.__getattr__ = lambda name: os.environ['THP_MEM_ALLOC_ENABLE']\n"
@@ -142,7 +142,7 @@ def rooms(imports, package):
 
 
 @pytest.mark.slow
-def test_no_part_knows_of_a_backend(imports):
+def test_no_part_imports_a_backend(imports):
     rooms_of_parts = tuple(f"{folder}." for folder in (*FOLDERS.values(), "engine.core"))
     parts = [name for name in imports if f"{name}.".startswith(rooms_of_parts)]
     assert len(parts) > 100
@@ -151,7 +151,7 @@ def test_no_part_knows_of_a_backend(imports):
         assert not forbidden, part
 
 
-def test_no_files_import_one_another_in_a_circle(imports):
+def test_files_have_no_import_cycle(imports):
     TopologicalSorter(imports).prepare()  # raises CycleError, which names the files
 
 
@@ -159,7 +159,7 @@ def test_no_files_import_one_another_in_a_circle(imports):
     ("package", "listed_as"),
     [("engine", "The rooms of the engine"), ("hadamard_tui", "Those of the app")],
 )
-def test_rooms_import_those_before_them_in_the_list_for_contributors(imports, package, listed_as):
+def test_rooms_import_only_rooms_listed_before_them_in_contributing(imports, package, listed_as):
     graph = rooms(imports, package)
     page = (Path(engine.__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (listed,) = re.findall(

@@ -63,7 +63,7 @@ def shares(space, of, jacobian):
 
 
 @pytest.mark.parametrize("space", ["information", "nuisance"])
-def test_shares_at_the_start_are_those_of_the_singular_vectors_of_the_matrix_of_derivatives(space):
+def test_shares_at_the_start_equal_projections_onto_singular_vectors_of_the_jacobian(space):
     kinds = [shares(space, of, "start") for of in ("labels", "residual", "start-residual")]
     setup = described([*kinds, {"kind": "jacobian-inverse", "directions": DIRECTIONS}])
     labels, residual, first, inverse = measured(setup).values()
@@ -82,7 +82,7 @@ def test_shares_at_the_start_are_those_of_the_singular_vectors_of_the_matrix_of_
         assert inverse[0, replica] == pytest.approx(step, rel=1e-8)
 
 
-def test_the_two_parts_of_a_residual_are_all_of_it_and_shares_of_now_are_measured_at_both_ends():
+def test_squared_shares_add_up_and_current_shares_are_measured_at_both_ends():
     pairs = [
         shares(space, of, when)
         for of, when in (("residual", "start"), ("labels", "now"), ("start-residual", "now"))
@@ -99,7 +99,7 @@ def test_the_two_parts_of_a_residual_are_all_of_it_and_shares_of_now_are_measure
         assert (inside[0] != inside[-1]).all()
 
 
-def test_a_frozen_jacobian_multiplies_each_part_of_the_residual_by_its_own_factor():
+def test_a_frozen_jacobian_shrinks_each_singular_component_of_the_residual_by_its_factor():
     kinds = [shares(space, "residual", "start") for space in ("information", "nuisance")]
     steps, rate = 7, 0.6
     setup = described(kinds, kind="linearised", steps=steps, rate=rate)
@@ -129,7 +129,7 @@ def test_a_net_to_first_order_starts_as_the_net_and_stays_near_it_for_small_step
     np.testing.assert_allclose(frozen[1] - frozen[0], change, rtol=1e-4)
 
 
-def test_units_of_the_jacobian_need_layers_and_are_in_the_estimate_of_memory():
+def test_jacobian_rate_units_require_layers_and_count_in_the_memory_estimate():
     words = raw(learners={"it": {"update": {"kind": "gd", "lr": 1}, "architecture": "spindly"}})
     words["learners"][0]["rate_unit"] = UNIT
     with pytest.raises(BadInput, match="requires a net of layers, unlike spindly"):
@@ -147,7 +147,7 @@ def test_more_directions_than_predictions_are_refused_in_one_line():
 
 
 @pytest.mark.parametrize("path", ["structured", "dense"])
-def test_a_net_to_first_order_may_leave_inputs_out(path):
+def test_a_linearised_net_has_finite_erm_losses_on_each_path(path):
     words = raw(
         learners={"it": {"update": {"kind": "gd", "lr": 0.01}, "architecture": {**NET, "outputs": 1}}},
         d=8, protocol={"kind": "erm", "steps": 3, "examples": 5}, path=path,
@@ -158,7 +158,7 @@ def test_a_net_to_first_order_may_leave_inputs_out(path):
 
 
 @pytest.mark.parametrize("corrupted", [0.0, 0.5])
-def test_the_shape_of_the_bound_is_the_best_of_all_spaces_at_every_step(corrupted):
+def test_the_information_bound_takes_the_best_space_at_each_step(corrupted):
     setup = described([{"kind": "error", "rows": "test", "labels": "true"}], activation="tanh")
     target = msgspec.structs.replace(setup.problem.target, corrupted=corrupted)
     setup = msgspec.structs.replace(setup, problem=msgspec.structs.replace(setup.problem, target=target))
@@ -183,7 +183,7 @@ def test_the_shape_of_the_bound_is_the_best_of_all_spaces_at_every_step(corrupte
             assert value == pytest.approx(min(spaces), rel=1e-6)
 
 
-def test_the_line_has_values_where_a_picture_draws_it_only():
+def test_the_line_is_computed_only_if_a_picture_draws_it():
     measure = {"kind": "error", "rows": "test", "labels": "true"}
     for lines, drawn in ((None, True), (["information-bound"], True), ([], False)):
         setup = described([measure])
@@ -195,7 +195,7 @@ def test_the_line_has_values_where_a_picture_draws_it_only():
         assert line.applies_to == ["net"], "whom it binds is known all the same"
 
 
-def test_the_shape_is_that_of_one_net_with_an_output_for_every_class():
+def test_the_bound_requires_one_net_with_an_output_per_class():
     (line,) = (
         line_of_run
         for line_of_run in run(

@@ -44,7 +44,7 @@ EXAMPLES = 8 if crossing.all_combinations else 4
 
 @pytest.mark.slow
 @crossed_groups(MOVING, problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
-def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
+def test_the_certificate_agrees_with_the_verdict(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES}
     described = experiment(problem, learners=learners, d=8, seed=21, protocol=protocol)
     for learner in described.learners:
@@ -93,14 +93,14 @@ def test_transformations_of_the_group_that_a_learner_declares_change_no_predicti
     (gd(0.1, kind="dense", init="identity"), PERMUTATIONS),
     (gd(0.1, kind="conv"), TRIVIAL),
 ])  # fmt: skip
-def test_the_group_of_a_learner_is_what_its_parts_have_in_common(learner, group):
+def test_the_group_of_a_learner_is_the_intersection_of_its_parts_groups(learner, group):
     described = experiment("gaussian", learners={"it": learner}, d=8)
     judged = verdict(described.learners[0], described)
     assert judged.group == group
     assert (group.words in judged.sentence) == (group not in (ROTATIONS, TRIVIAL))
 
 
-def test_sign_flips_change_what_keeps_its_weights_positive():
+def test_sign_flips_change_predictions_of_egu():
     described = experiment("gaussian", learners={"EGU": {"update": {"kind": "egu", "lr": 0.2}}}, d=8)
     assert change_under(described, described.learners[0], transformation(Group(signs=True), 8)) > 0.1
 
@@ -128,7 +128,7 @@ CONTAINED = {
 
 
 @pytest.mark.parametrize("group_name", GROUPS)
-def test_inclusion_of_groups(group_name):
+def test_groups_are_ordered_by_inclusion(group_name):
     assert {other for other, group in GROUPS.items() if GROUPS[group_name] <= group} == CONTAINED[group_name]
     for group in GROUPS.values():
         meet = GROUPS[group_name] & group
@@ -137,7 +137,7 @@ def test_inclusion_of_groups(group_name):
     assert rotations(24) == ROTATIONS
 
 
-def test_a_group_of_rotations_has_no_permutations_beside_them():
+def test_a_group_cannot_combine_factor_rotations_with_sign_flips():
     with pytest.raises(ValueError, match="one of rotations or one of coordinates"):
         Group(factors=(2, 3), signs=True)
 
@@ -151,14 +151,14 @@ def test_the_certificate_of_gd_is_rounding_and_that_of_egu_is_large():
     assert of_egu > 0.1
 
 
-def test_the_certificate_looks_at_noisy_labels_and_the_loss_of_the_experiment():
+def test_the_certificate_of_gd_stays_at_rounding_with_noise_or_logistic_loss():
     for words in ({"noise": 0.5}, {"loss": "logistic"}):
         described = experiment(learners={"GD": gd(0.05)}, d=8, **words)
         assert certificate(described, described.learners[0]) < 1e-12
 
 
 @pytest.mark.parametrize("determinant", [1, -1])
-def test_haar_is_orthogonal_with_the_determinant_asked_for(determinant):
+def test_a_haar_rotation_is_orthogonal_and_has_the_requested_determinant(determinant):
     for seed in range(5):
         q = element(ROTATIONS, Streams([seed])("rotation"), 6, determinant)
         np.testing.assert_allclose(q @ q.T, np.eye(6), atol=1e-12)
@@ -166,7 +166,7 @@ def test_haar_is_orthogonal_with_the_determinant_asked_for(determinant):
 
 
 @pytest.mark.parametrize("determinant", [1, -1])
-def test_haar_has_the_moments_of_the_uniform_law(determinant):
+def test_haar_rotations_have_the_moments_of_the_uniform_distribution(determinant):
     d, draws = 4, 2000
     q = np.stack([element(ROTATIONS, Streams([seed])("rotation"), d, determinant) for seed in range(draws)])
     # entries of a uniform unit vector: mean 0, second moment 1/d, fourth 3/(d(d+2))
@@ -176,14 +176,14 @@ def test_haar_has_the_moments_of_the_uniform_law(determinant):
         assert off.max() < 4.5, f"moment {power}"
 
 
-def test_turned_instances_keep_their_inner_products():
+def test_rotated_instances_keep_their_inner_products():
     rows = data_of(experiment("gaussian", d=8)).instances.rows[0].numpy()
     turned = rows @ element(ROTATIONS, Streams([0])("rotation"), 8, -1).T
     np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("unit", ["start-sharpness", "start-jacobian"])
-def test_rates_in_units_of_the_start_are_measured_at_the_start_that_is_turned_along(unit):
+def test_rates_in_start_units_do_not_break_rotation_invariance(unit):
     net = {"kind": "dense", "widths": [6], "activation": "relu"}
     learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": unit}
     described = experiment({"kind": "gaussian", "n": 6, "d": 4}, learners={"it": learner})
@@ -193,7 +193,7 @@ def test_rates_in_units_of_the_start_are_measured_at_the_start_that_is_turned_al
 @pytest.mark.parametrize(
     "solver", ["max-margin", {"kind": "min-q", "alpha": 0.1}, "basis-pursuit", "min-infinity"]
 )
-def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(solver):
+def test_the_certificate_does_not_reuse_stored_solutions_for_transformed_rows(solver):
     """Solutions are stored with the data, and the certificate fits one learner to both."""
     described = experiment(learners={"it": {"solver": solver}}, d=4, protocol="at-init", target="all")
     (learner,) = described.learners
@@ -201,7 +201,7 @@ def test_solutions_for_all_rows_are_not_taken_for_those_for_transformed_rows(sol
     assert certificate(described, learner, group=group) < INVARIANT
 
 
-def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
+def test_start_sharpness_changes_only_by_rounding_under_rotations():
     """With residuals of 1e-3 λ, λ errs by 1e-6 λ, and predictions change by 3e-6 under rotations."""
     net = {"kind": "dense", "widths": [16], "parametrisation": "ntk"}
     learner = {"architecture": net, "update": {"kind": "gd", "lr": 0.5}, "rate_unit": "start-sharpness"}
@@ -209,7 +209,7 @@ def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
     assert certificate(setup, setup.learners[0]) < 1e-9
 
 
-def test_predictions_are_compared_as_the_protocol_cuts_them():
+def test_the_certificate_compares_clipped_predictions_if_the_protocol_clips():
     """Weights of a net of 48 layers differ by factors of 1e15: rounding determines the small ones."""
     net = {"architecture": {"kind": "spindly", "depth": 48}, "update": {"kind": "gd", "lr": 1 / 12}}
     protocol = {"kind": "one-pass", "replacement": True, "clip": 1.0}

@@ -31,7 +31,7 @@ def measured(setup):
     {"parametrisation": "ntk"},
     {"outputs": 1, "output_signs": True},
 ])  # fmt: skip
-def test_singular_values_are_those_of_the_matrix_of_all_derivatives(net):
+def test_singular_values_match_the_autograd_jacobian(net):
     setup = described(net, {"kind": "jacobian-spectrum", "most": 9})
     hypothesis, data = beginning(setup)
     singular_values = measured(setup)
@@ -52,7 +52,7 @@ def test_singular_values_are_those_of_the_matrix_of_all_derivatives(net):
     np.testing.assert_allclose(singular_values, averaged, rtol=1e-8, atol=1e-7)
 
 
-def test_of_the_rows_trained_on_it_is_the_jacobian_of_these_alone():
+def test_the_spectrum_on_training_rows_uses_only_their_jacobian():
     steps = {"kind": "steps", "steps": 1, "records": 1, "train": 2}
     rule = {"update": {"kind": "gd", "lr": 1e-3}}
     net = {"architecture": {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m"}, **rule}
@@ -78,7 +78,7 @@ def test_of_the_rows_trained_on_it_is_the_jacobian_of_these_alone():
     assert (of_all[:, 0] > of_trained[:, 0]).all()
 
 
-def test_gaps_are_ratios_of_neighbours_where_there_are_such():
+def test_gaps_are_ratios_of_neighbouring_singular_values():
     spectrum, gaps = (
         measured(described({}, {"kind": kind, "most": 5})) for kind in ("jacobian-spectrum", "jacobian-gap")
     )
@@ -87,14 +87,14 @@ def test_gaps_are_ratios_of_neighbours_where_there_are_such():
         described({}, {"kind": "jacobian-gap", "most": 1})
 
 
-def test_output_weights_may_start_as_signs():
+def test_output_weights_start_as_random_signs():
     hypothesis, _ = beginning(described({"output_signs": True, "cw": [1.0, 2.0]}, "jacobian-spectrum"))
     output = hypothesis.tensors["W2"].numpy()
     np.testing.assert_allclose(np.abs(output), np.sqrt(2 / 5))
     assert 0 < (output > 0).mean() < 1
 
 
-def test_half_of_them_may_be_plus_in_every_output_and_replica():
+def test_balanced_signs_make_half_of_each_outputs_weights_positive():
     signs = {"output_signs": True, "balanced_signs": True, "widths": [5]}
     hypothesis, _ = beginning(described(signs, "jacobian-spectrum"))
     output = hypothesis.tensors["W2"].numpy()
@@ -105,7 +105,7 @@ def test_half_of_them_may_be_plus_in_every_output_and_replica():
         described({"balanced_signs": True}, "jacobian-spectrum")
 
 
-def test_biases_may_be_uniform_with_alternating_signs():
+def test_biases_start_uniform_with_alternating_signs():
     biases = {"cb": [0.25, 0], "alternating_biases": True, "widths": [401]}
     hypothesis, _ = beginning(described(biases, "jacobian-spectrum"))
     hidden = hypothesis.tensors["b1"][:, :, 0].numpy()
@@ -119,7 +119,7 @@ def test_biases_may_be_uniform_with_alternating_signs():
         described({"alternating_biases": True}, "jacobian-spectrum")
 
 
-def test_two_classes_may_have_a_target_each():
+def test_two_classes_give_one_target_each_if_asked():
     matrix = {**CLUSTERS, "classes": 2}
     both = raw(matrix, {"kind": "classes", "each": True}, {"LLS": {"solver": "lls"}})
     single = raw(matrix, "classes", {"LLS": {"solver": "lls"}})

@@ -40,24 +40,24 @@ def measured(learner, **words):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_certificate_compares_something_in_every_protocol(protocol):
+def test_the_certificate_compares_predictions_in_every_protocol(protocol):
     for learner in (gd(0.02), LLS):
         assert 0 < measured(learner, matrix="gaussian", protocol=protocol) < 1e-12, "rounding, not nothing"
     assert measured(SPINDLY, matrix="gaussian", protocol=protocol) > 1e-3
 
 
 @pytest.mark.parametrize("lr", [[0.01, 0.02], "best"])
-def test_the_certificate_knows_several_rates(lr):
+def test_the_certificate_accepts_several_rates(lr):
     assert measured({"update": {"kind": "gd", "lr": lr}}, matrix="gaussian") < UNCHANGED
     assert measured({"update": {"kind": "egu-pm", "lr": lr}}, matrix="gaussian") > 1e-3
 
 
-def test_a_learner_that_diverges_is_compared_until_then():
+def test_the_certificate_compares_a_learner_until_it_diverges():
     net = gd(50.0, kind="dense", widths=[4], activation="relu")
     assert np.isfinite(measured(net, matrix="gaussian", protocol={"kind": "epochs", "epochs": 50}))
 
 
-def test_rounding_that_divergence_magnifies_is_no_discovery():
+def test_rounding_amplified_by_divergence_makes_the_judgement_undecided():
     described = experiment(learners={"it": gd(1e9)}, d=32)
     judged = judgement(described, run(described), described.learners[0])
     assert judged.change is not None
@@ -75,7 +75,7 @@ FLOW = {"kind": "flow", "time": 30, "first": 0.01, "records": 40, "evaluations":
 
 
 @pytest.mark.parametrize("rates", [0.1, [0.1, 0.2]])
-def test_a_learner_that_ends_early_is_compared_until_then(rates):
+def test_the_certificate_compares_a_learner_until_its_early_end(rates):
     steps = {"kind": "steps", "steps": 1000, "until": {"measure": "train-error", "below": 0.01}}
     words = {"matrix": "gaussian", "target": "feature", "labels": "sign", "protocol": steps}
     shares = []
@@ -84,7 +84,7 @@ def test_a_learner_that_ends_early_is_compared_until_then(rates):
     assert max(shares) < 0.5
 
 
-def test_a_flow_that_ends_before_its_evaluations_do_has_a_certificate():
+def test_a_flow_that_ends_before_its_last_evaluation_has_a_certificate():
     with pytest.raises(BadInput, match="with this number"):
         measured(SPINDLY, matrix="gaussian", protocol=FLOW)
     early = FLOW | {"until": {"measure": "loss", "below": 0.5}}
@@ -92,7 +92,7 @@ def test_a_flow_that_ends_before_its_evaluations_do_has_a_certificate():
 
 
 @pytest.mark.parametrize("rule", ["adam", "adagrad", "hypentropy", "p-norm"])
-def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(rule):
+def test_a_frozen_gaussian_input_layer_keeps_a_learner_invariant(rule):
     net = {"kind": "dense", "widths": [4], "activation": "tanh"}
     learner = {"architecture": net, "update": {"kind": rule}, "layer_rates": {"W1": 0.0}}
     described = experiment("gaussian", learners={"it": {key: learner[key] for key in learner}}, d=D)
@@ -125,7 +125,7 @@ def judged(curve_to_judge, line, replicas=1):
     return respect(seen.curve("it"), line_of(seen, "line", "it"), seen.quantity.rounding)
 
 
-def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
+def test_a_curve_that_never_crosses_a_bound_respects_it():
     gap = np.array([0, 0.3, 0.2, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3])
     respected = judged(curve(gap), bound())
     assert respected.holds is True
@@ -133,7 +133,7 @@ def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
     assert respected.detail == "closest: loss − line = +0.1 at 3", "not at 0, where every curve starts"
 
 
-def test_one_run_breaks_a_bound_on_every_run_and_decides_nothing_about_an_expectation():
+def test_one_run_can_break_a_per_run_bound_but_not_an_expectation_bound():
     gap = np.where(np.arange(D + 1) == 4, -0.01, 0.01)
     of_every_run = judged(curve(gap), bound(in_expectation=False))
     assert (of_every_run.holds, of_every_run.word) == (False, "✗ broken")
@@ -148,7 +148,7 @@ def test_one_run_breaks_a_bound_on_every_run_and_decides_nothing_about_an_expect
     (ENOUGH, 6.5, True), (ENOUGH, 7.5, False),
     (1000, 3.9, True), (1000, 4.2, False),
 ])  # fmt: skip
-def test_replicas_decide_by_their_standard_errors(replicas, errors, holds):
+def test_a_bound_is_broken_only_beyond_the_standard_errors_of_the_replicas(replicas, errors, holds):
     spread = 0.001
     stderr = spread * np.sqrt(replicas / (replicas - 1)) / np.sqrt(replicas)
     gap = np.where(np.arange(D + 1) == 4, -errors * stderr, 0.5)
@@ -156,7 +156,7 @@ def test_replicas_decide_by_their_standard_errors(replicas, errors, holds):
 
 
 @pytest.mark.parametrize(("share", "holds"), [(0.001, None), (0.2, False)])
-def test_rare_large_losses_that_no_replica_shows_decide_nothing(share, holds):
+def test_possible_rare_large_losses_leave_a_bound_undecided(share, holds):
     """At 4 every replica has 0; at 3 a few have 1, as would a share of all replicas at 4."""
     replicas = 200
     curve_of_replicas = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
@@ -170,7 +170,7 @@ def test_rare_large_losses_that_no_replica_shows_decide_nothing(share, holds):
 
 
 @pytest.mark.slow
-def test_least_squares_on_few_gaussian_features_is_not_said_to_break_the_bound_that_it_attains():
+def test_least_squares_on_few_gaussian_features_does_not_break_its_bound():
     """Its loss is skewed: of 300 replicas the mean is often five estimated standard errors too low."""
     words = {"learners": {"LLS": {"solver": "lls"}}, "d": 8, "replicas": 300}
     low = 0
@@ -184,14 +184,14 @@ def test_least_squares_on_few_gaussian_features_is_not_said_to_break_the_bound_t
     assert low, "standard errors alone are not enough here"
 
 
-def test_rounding_alone_makes_no_standard_error_and_no_difference():
+def test_differences_of_rounding_size_are_reported_as_zero():
     told = judged(curve(1e-4 + 0 * LINE, spread=1e-14, replicas=5), bound(), replicas=5).detail
     assert "loss − line = +0.0001 at" in told
     assert "standard errors" not in told
     assert "loss − line = 0 at" in judged(curve(1e-15 + 0 * LINE), bound()).detail
 
 
-def test_rounding_breaks_nothing():
+def test_rounding_breaks_no_bound():
     assert judged(curve(np.full(D + 1, -1e-13)), bound(in_expectation=False)).holds is True
 
 
@@ -213,7 +213,7 @@ def test_no_limit_shape_or_reference_is_broken(direction, judged):
     assert judged_gd.sound is not judged
 
 
-def test_divergence_is_no_breach():
+def test_divergence_breaks_no_bound():
     described = experiment("rademacher", d=16, learners={"GD": gd(1.0)}, replicas=12)
     trace = run(described)
     judged = judgement(described, trace, described.learners[0])
@@ -222,7 +222,7 @@ def test_divergence_is_no_breach():
     assert judged.agrees
 
 
-def test_of_several_rates_the_best_is_judged():
+def test_the_judgement_of_a_tuned_learner_uses_its_best_rate():
     described = experiment(d=D, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
     judged = judgement(described, run(described), described.learners[0])
     assert judged.sound
@@ -231,7 +231,7 @@ def test_of_several_rates_the_best_is_judged():
 
 
 @pytest.mark.slow
-def test_that_who_fits_all_rows_predicts_the_same_on_rotated_ones_disagrees_with_nothing():
+def test_unchanged_predictions_of_an_interpolating_learner_contradict_no_verdict():
     words = {"matrix": {"kind": "gaussian", "d": 12, "n": 4}, "target": {"kind": "weights", "w": [1.0, 1.0]}}
     solver = {"solver": {"kind": "min-q", "alpha": 0.1}}
     described = experiment(**words, learners={"it": solver}, protocol={"kind": "at-init"})
@@ -244,7 +244,7 @@ def test_that_who_fits_all_rows_predicts_the_same_on_rotated_ones_disagrees_with
     assert not judgement(described, run(described), described.learners[0]).fits
 
 
-def test_a_disagreement_is_reported_and_unsound():
+def test_a_verdict_that_contradicts_the_certificate_makes_the_judgement_unsound():
     described = experiment(d=D, learners={"GD": gd(0.01)})
     trace = run(described)
     right = judgement(described, trace, described.learners[0])
@@ -271,16 +271,14 @@ UNKNOWN = Verdict(False, "nothing is said", undecided=True)
     (UNKNOWN, 1e-9, None, "undecided", True), (UNKNOWN, 0.1, 1e-14, "no", True),
     (UNKNOWN, 0.1, 0.02, "undecided", True), (YES, None, None, "yes", True), (NO, None, None, "no", True),
 ])  # fmt: skip
-def test_structure_and_measurement_together_say_yes_no_or_undecided(
-    structure, change, by_rounding, answer, agrees
-):
+def test_structure_and_measurement_together_give_the_answer(structure, change, by_rounding, answer, agrees):
     judged = LearnerJudgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
     assert (judged.answer, judged.agrees) == (answer, agrees)
     told = "perturbations as small as rounding change predictions by 0.02" in judged.measurement
     assert told == (judged.effect(ROTATIONS) == "unstable") == (by_rounding == 0.02)
 
 
-def test_a_part_that_says_nothing_of_rotations_is_undecided_and_bound_by_nothing():
+def test_a_part_without_declared_invariance_is_undecided_and_unbound():
     assert (UNKNOWN.answer, UNKNOWN.word) == ("undecided", "not known to be rotation invariant")
 
     class Silent(GD, frozen=True, tag="silent"):
@@ -299,7 +297,7 @@ def test_a_part_that_says_nothing_of_rotations_is_undecided_and_bound_by_nothing
     assert judged.group == TRIVIAL
 
 
-def test_the_upper_bound_is_judged_too():
+def test_upper_bounds_are_judged():
     protocol = {"kind": "one-pass", "replacement": True, "average": True, "clip": 1.0}
     learner = {"update": {"kind": "egu", "lr": 0.5}}
     described = experiment("hadamard01", d=16, learners={"EGU": learner}, protocol=protocol, replicas=20)

@@ -80,7 +80,7 @@ NETS = [("ntk", [WIDTH]), ("mean-field", [WIDTH]), ("mup", [WIDTH, WIDTH - 1]), 
 
 
 @pytest.mark.parametrize(("parametrisation", "widths"), NETS)
-def test_the_change_of_the_tangent_kernel_is_that_of_numerical_derivatives(parametrisation, widths):
+def test_the_tangent_kernel_change_matches_numerical_derivatives(parametrisation, widths):
     changes, pairs = before_and_after({"kind": "kernel-change"}, parametrisation, widths)
     for change, (before, after, rows, factors) in zip(changes, pairs, strict=True):
         kernels = []
@@ -92,7 +92,7 @@ def test_the_change_of_the_tangent_kernel_is_that_of_numerical_derivatives(param
 
 
 @pytest.mark.parametrize(("parametrisation", "widths"), NETS)
-def test_the_change_of_the_feature_kernel_is_that_of_the_last_hidden_layer(parametrisation, widths):
+def test_the_feature_kernel_change_uses_the_last_hidden_layer(parametrisation, widths):
     changes, pairs = before_and_after({"kind": "kernel-change", "of": "features"}, parametrisation, widths)
     for change, (before, after, rows, _) in zip(changes, pairs, strict=True):
         kernels = []
@@ -104,7 +104,7 @@ def test_the_change_of_the_feature_kernel_is_that_of_the_last_hidden_layer(param
 
 
 @pytest.mark.parametrize(("parametrisation", "widths"), NETS)
-def test_features_move_as_the_activities_of_every_hidden_layer_do(parametrisation, widths):
+def test_feature_movement_is_the_rms_activation_change_of_each_hidden_layer(parametrisation, widths):
     movements, pairs = before_and_after({"kind": "feature-movement"}, parametrisation, widths)
     for of_layers, (before, after, rows, _) in zip(movements, pairs, strict=True):
         for layer, movement in enumerate(of_layers):

@@ -55,7 +55,7 @@ def kernel(factor, weights, outputs, rows):
 
 
 @pytest.mark.parametrize("parametrisation", ["standard", "ntk"])
-def test_the_change_of_the_kernel_is_that_of_loops_over_rows(parametrisation):
+def test_kernel_distance_matches_loops_over_rows(parametrisation):
     distances, start, moved, rows = trained({"kind": "kernel-distance"}, parametrisation=parametrisation)
     for replica in range(2):
         factor, weights, outputs = layers(start, replica)
@@ -63,7 +63,7 @@ def test_the_change_of_the_kernel_is_that_of_loops_over_rows(parametrisation):
         assert distances[replica] == pytest.approx(np.linalg.norm(after - before, 2), rel=1e-9)
 
 
-def test_the_largest_movement_of_a_unit_is_that_of_loops_over_rows():
+def test_unit_movement_is_the_largest_weight_change_of_a_unit():
     distances, start, moved, _ = trained({"kind": "unit-movement"}, parametrisation="ntk")
     lengths = [np.linalg.norm(moved[replica] - start["W1"][replica], axis=1).max() for replica in range(2)]
     np.testing.assert_allclose(distances, lengths, rtol=1e-9)
@@ -74,7 +74,7 @@ def test_the_largest_movement_of_a_unit_is_that_of_loops_over_rows():
     {"cb": 0.3, "parametrisation": "ntk"},
     {"parametrisation": "ntk", "output_signs": True},
 ])  # fmt: skip
-def test_the_mean_kernel_is_that_of_quadrature(words):
+def test_the_mean_kernel_matches_quadrature(words):
     described = {"kind": "kernel-distance", "to": "mean"}
     distances, start, _, rows = trained(described, {"kind": "at-init"}, **words)
     nodes = np.linspace(-9, 9, 401)
@@ -104,7 +104,7 @@ def test_the_mean_kernel_is_that_of_quadrature(words):
     ({"kind": "kernel-distance", "to": "mean"}, {"kind": "dense", "init": "orthogonal"}, "Gaussian start"),
     ({"kind": "unit-movement"}, {"kind": "linear"}, "a dense net"),
 ])  # fmt: skip
-def test_distances_say_what_they_need(measure, architecture, reason):
+def test_distances_refuse_unsupported_learners_with_a_reason(measure, architecture, reason):
     described = experiment("gaussian", "coin", {"it": gd(0.1, **architecture)}, d=4)
     settings = {name: setting for name, setting in measure.items() if name != "kind"}
     needed = catalogue.make("measures", measure["kind"], **settings)

@@ -45,14 +45,14 @@ def functions(experiment, name):
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0])
-def test_the_function_is_seen_between_the_points_of_every_replica(lam):
+def test_the_kernel_function_is_evaluated_between_the_points_of_each_replica(lam):
     it = described({"K": {"kind": "kernel", "width": 0.7, "lam": lam}})
     for function, (x, y) in zip(functions(it, "K"), examples(it), strict=True):
         weights = np.linalg.solve(rbf(x, x, 0.7) + lam * np.eye(len(x)), y)
         np.testing.assert_allclose(function, rbf(PLACES, x, 0.7) @ weights, atol=1e-10)
 
 
-def test_the_function_of_a_net_is_what_it_predicts_there():
+def test_the_function_of_a_net_equals_its_predictions():
     words = raw(INTERVAL, SINE, {"net": {"architecture": {"kind": "dense", "widths": [4]}}}, replicas=2)
     words |= {"protocol": "at-init", "pictures": [{"x": "input", "measure": "function"}]}
     words["run"]["dtype"] = "float64"
@@ -63,7 +63,7 @@ def test_the_function_of_a_net_is_what_it_predicts_there():
     np.testing.assert_allclose(functions(it, "net"), expected, atol=1e-12)
 
 
-def test_the_band_is_the_gaussian_conditioned_on_the_examples():
+def test_the_band_is_the_gaussian_posterior_given_the_examples():
     """Of the joint covariance of labels and values, by the inverse of its precision."""
     it = described({"K": {"kind": "kernel", "width": 0.7, "lam": 0.3}})
     upper, lower = (line for line in run(it).lines if line.kind == "gp-band")
@@ -78,7 +78,7 @@ def test_the_band_is_the_gaussian_conditioned_on_the_examples():
             np.testing.assert_allclose(line.of_curves["K"].values[replica, 0, chosen_places], edge, atol=1e-6)
 
 
-def test_the_band_binds_penalised_kernels_alone_and_is_drawn_as_two_lines():
+def test_the_band_binds_only_penalised_kernels_and_has_two_lines():
     it = described(
         {"K": {"kind": "kernel", "lam": 0.1}, "fit": "kernel", "line": "lls"},
         picture={"x": "input", "measure": "function", "lines": ["gp-band"]},
@@ -97,7 +97,7 @@ def test_the_band_binds_penalised_kernels_alone_and_is_drawn_as_two_lines():
     assert line_of(drawn, "gp-band", "K") is drawn.lines[0]
 
 
-def test_the_band_is_about_examples_that_are_all_there():
+def test_the_band_requires_all_examples_from_the_first_step():
     it = described({"K": {"kind": "kernel", "lam": 0.1}})
     words = raw(INTERVAL, SINE, {"K": {"solver": {"kind": "kernel", "lam": 0.1}}}, protocol="one-pass")
     assert GPBand().holds(it).holds
@@ -125,14 +125,14 @@ def test_random_features_are_ridge_regression_on_cosines(count):
         assert norm == pytest.approx(theta @ theta, rel=1e-9)
 
 
-def test_inner_products_of_random_features_are_the_kernel_on_average():
+def test_mean_inner_products_of_random_features_equal_the_kernel():
     x = np.array([-1, 0.2, 0.5])
     products = np.stack([f @ f.T for f in (drawn_features(x, seed, 5, 0.7) for seed in range(4000))])
     error = products.std(0) / math.sqrt(len(products))
     assert (abs(products.mean(0) - rbf(x, x, 0.7)) < 4 * error).all()
 
 
-def test_the_norm_of_a_kernel_is_that_of_its_space():
+def test_kernel_norm_is_the_rkhs_norm():
     it = described({"K": {"kind": "kernel", "width": 0.7, "lam": 0.2}}, measures=["kernel-norm"])
     norms = run(it).curve("K").values("kernel-norm")[0]
     for kernel_norm, (x, y) in zip(norms, examples(it), strict=True):
@@ -141,7 +141,7 @@ def test_the_norm_of_a_kernel_is_that_of_its_space():
         assert kernel_norm == pytest.approx(dual @ gram @ dual, rel=1e-10)
 
 
-def test_features_turn_with_instances():
+def test_random_features_are_unchanged_if_they_rotate_with_the_instances():
     solver = catalogue.make("solvers", "random-features", features=50)
     words = raw("gaussian", "feature", {"F": {"solver": solver.kind}}, d=4, dtype="float64")
     data = data_of(reading.parse(words))
@@ -159,7 +159,7 @@ def test_a_picture_shows_the_examples_of_the_first_replica():
     np.testing.assert_array_equal((x, y), expected)
 
 
-def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
+def test_a_picture_shows_only_training_examples():
     words = raw(INTERVAL, SINE, {"K": {"solver": "kernel"}}, replicas=1)
     words |= {"protocol": {"kind": "steps", "steps": 2, "train": 4}}
     words["pictures"] = [{"x": "input", "measure": "function", "points": "train"}]
@@ -178,12 +178,12 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
         ),
     ],
 )
-def test_examples_stand_beside_a_function_alone(picture, reason):
+def test_only_pictures_of_functions_may_show_examples(picture, reason):
     with pytest.raises(BadInput, match=reason) as caught:
         described({"K": "kernel"}, picture={**picture, "points": "train"})
     assert caught.value.where == "pictures[0].points"
 
 
-def test_without_an_interval_there_is_no_function():
+def test_the_function_measure_requires_an_interval():
     with pytest.raises(BadInput, match="points of an interval"):
         described({"K": "kernel"}, matrix={**INTERVAL, "repeat": 1})

@@ -25,7 +25,7 @@ def penalised(tensors, x, labels, loss):
 
 
 @pytest.mark.parametrize("loss", ["square", "cross-entropy"])
-def test_a_net_follows_the_gradient_of_the_loss_and_its_penalty_and_the_loss_measured_has_none(loss):
+def test_training_includes_the_penalty_and_the_measured_loss_does_not(loss):
     setup = described(net(l2_penalty=LAMBDA, cb=0.2), ["gradient-norm"], loss=loss)
     curve = run(setup).curves[0]
     hypothesis, data = beginning(setup)
@@ -60,7 +60,7 @@ def test_a_penalty_adds_itself_to_every_eigenvalue_of_the_hessian(exact, monkeyp
     np.testing.assert_allclose(more, plain + LAMBDA, rtol=1e-9)
 
 
-def test_weights_that_the_loss_does_not_move_decay_by_one_minus_eta_lambda():
+def test_weights_without_loss_gradient_decay_by_one_minus_eta_lambda():
     """All inputs of the first layer are 0 on the only example, so its gradient is that of the penalty."""
     linear = {"kind": "dense", "widths": [3], "l2_penalty": LAMBDA}
     described = experiment("gaussian", learners={"it": gd(0.1, **linear)}, d=4, seed=2)
@@ -72,7 +72,7 @@ def test_weights_that_the_loss_does_not_move_decay_by_one_minus_eta_lambda():
     torch.testing.assert_close(hypothesis.params["W1"], (1 - 0.1 * LAMBDA) ** 5 * before, rtol=EXACT, atol=0)
 
 
-def test_without_a_penalty_nothing_changes():
+def test_a_penalty_of_zero_changes_nothing():
     plain, zero = (
         weights(experiment("gaussian", learners={"it": gd(0.05, kind="dense", widths=[3], **words)}, d=4))
         for words in ({}, {"l2_penalty": 0.0})
@@ -81,7 +81,7 @@ def test_without_a_penalty_nothing_changes():
 
 
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 20}])
-def test_inputs_that_no_example_has_decay_too(protocol, monkeypatch):
+def test_weights_of_unseen_inputs_decay_on_every_backend(protocol, monkeypatch):
     """On axes in place of orthogonal rows, where training omits weights without a gradient."""
     monkeypatch.setattr(erm, "NUMBERS", 1)
     learner = gd(0.05, kind="dense", widths=[4], l2_penalty=LAMBDA)
@@ -101,7 +101,7 @@ def test_inputs_that_no_example_has_decay_too(protocol, monkeypatch):
         ("adagrad", LAMBDA, False),
     ],
 )
-def test_the_verdict_of_a_net_with_a_penalty_is_what_the_certificate_measures(update, penalty, invariant):
+def test_the_certificate_agrees_with_the_verdict_on_a_penalised_net(update, penalty, invariant):
     words = {"kind": "dense", "widths": [4], "l2_penalty": penalty}
     learner = {"architecture": words, "update": {"kind": update}}
     setup = experiment(d=8, learners={"it": learner})
@@ -109,7 +109,7 @@ def test_the_verdict_of_a_net_with_a_penalty_is_what_the_certificate_measures(up
     assert (certificate(setup, setup.learners[0]) < UNCHANGED) is (invariant is not False)
 
 
-def test_rates_in_units_of_the_start_know_the_penalty():
+def test_start_sharpness_units_include_the_penalty():
     words = raw(learners={"it": net(lr=1.0, l2_penalty=LAMBDA)}, **CLASSES, protocol=STEPS)
     words["learners"][0]["rate_unit"] = "start-sharpness"
     setup = reading.parse(words)
@@ -119,7 +119,7 @@ def test_rates_in_units_of_the_start_know_the_penalty():
     assert float(hypothesis.rates["W1"]) == pytest.approx(1 / sharpness, rel=1e-9)
 
 
-def test_the_two_layer_bound_asks_for_steps_without_a_penalty():
+def test_the_two_layer_bound_does_not_bind_penalised_nets():
     learners = {
         name: gd(0.05, kind="dense", widths=[4], l2_penalty=penalty)
         for name, penalty in (("with", LAMBDA), ("without", 0.0))

@@ -57,7 +57,7 @@ def assert_not_below(described, kind):
 
 
 @pytest.mark.parametrize("degree", [2, 8, "any"])
-def test_ri_signed_does_not_hold_for_parities_that_a_sign_of_the_row_leaves(degree):
+def test_ri_signed_does_not_hold_for_even_parities(degree):
     target = {"kind": "parity", "degree": degree}
     described = experiment(target=target, learners={"kernel": KERNEL}, d=8, replicas=64)
     finding = holds("ri-signed", described)
@@ -87,7 +87,7 @@ def test_ri_drawn_and_duplicates_do_not_hold_for_even_parities(degree):
     assert not holds("duplicates", repeated).holds
 
 
-def test_a_kernel_is_below_the_saw_tooth_where_a_row_and_its_negative_have_one_label():
+def test_a_kernel_beats_the_saw_tooth_if_opposite_rows_share_a_label():
     described = experiment(
         {"kind": "hadamard", "repeat": 1},
         {"kind": "parity", "degree": 8},
@@ -132,7 +132,7 @@ def test_ri_01_does_not_hold_for_one_hot_coins(loss):
         assert measured[0] == pytest.approx(0.1), "of 10 classes one has the label 1"
 
 
-def test_duplicates_in_random_order_is_the_share_of_rows_of_which_no_copy_is_drawn():
+def test_duplicates_in_random_order_is_the_share_of_rows_without_a_drawn_copy():
     described = experiment(
         {"kind": "hadamard", "repeat": 2},
         d=8,
@@ -150,7 +150,7 @@ def test_duplicates_in_random_order_is_the_share_of_rows_of_which_no_copy_is_dra
 
 
 @pytest.mark.parametrize("rows", [8, 6, 5, 3])
-def test_rows_missed_in_random_order_are_those_of_every_subset(rows):
+def test_missed_equals_the_mean_share_over_all_subsets(rows):
     n, copies = 8, 2
     for k in range(rows + 1):
         subsets = [set(subset) for subset in combinations(range(rows), k)]
@@ -162,7 +162,7 @@ def test_rows_missed_in_random_order_are_those_of_every_subset(rows):
 @pytest.mark.slow
 @pytest.mark.parametrize("draws", [{}, {"fresh": True}, {"replacement": True}, {"drop_last": True}])
 @pytest.mark.parametrize("batch", [1, 3])
-def test_mini_batches_have_seen_no_more_of_the_rows_than_a_random_subset(draws, batch):
+def test_mini_batches_show_no_more_rows_than_a_random_subset(draws, batch):
     """No step has seen at least as many pairs of rows as k rows drawn without replacement leave out."""
     rows, replicas = 8, 4000
     protocol = catalogue.make("protocols", "steps", batch=batch, train=rows, **draws)
@@ -183,7 +183,7 @@ def ordered_protocols():
             yield catalogue.make("protocols", kind, **{name: words[name] for name in words if name != "kind"})
 
 
-def test_protocols_that_are_in_the_order_of_the_data_have_seen_its_first_rows():
+def test_protocols_in_data_order_have_seen_only_the_first_k_rows():
     n, orders = 12, set()
     for protocol in ordered_protocols():
         try:
@@ -216,7 +216,7 @@ def test_lines_of_the_products_seen_require_the_order_of_the_data(kind, factors)
         assert not holds("percolation-limit", described(batch=1)).holds
 
 
-def test_labels_that_are_signs_of_zero_do_not_flip():
+def test_percolation_does_not_hold_for_labels_with_sign_of_zero():
     """The label of a row that is orthogonal to w* is +1, whatever the sign of the row."""
     even = experiment({"kind": "outer", "factors": [4, 4]}, {"kind": "sparse", "r": 2}, d=None, labels="sign")
     assert not holds("percolation", even).holds
@@ -225,7 +225,7 @@ def test_labels_that_are_signs_of_zero_do_not_flip():
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
-def test_ri_signed_holds_for_signs_of_oddly_many_features(loss):
+def test_ri_signed_holds_for_signs_of_an_odd_number_of_features(loss):
     target = {"kind": "sparse", "r": 3}
     net = gd(0.05, kind="dense", widths=[8])
     learners = {"GD": gd(1 / 16), "net": net}
@@ -256,7 +256,7 @@ EVERYONE = {
 
 
 @pytest.mark.parametrize(("matrix", "target", "labels"), COINS)
-def test_coin_labels_binds_every_learner(matrix, target, labels):
+def test_the_coin_labels_bound_binds_every_learner(matrix, target, labels):
     described = experiment(matrix, target, EVERYONE, labels=labels, d=4, replicas=200)
     finding = holds("coin-labels", described)
     assert finding.holds
@@ -266,7 +266,7 @@ def test_coin_labels_binds_every_learner(matrix, target, labels):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("matrix", "target", "labels"), COINS)
-def test_labels_that_are_declared_coins_are_fair_and_independent(matrix, target, labels):
+def test_labels_declared_as_coins_are_fair_and_independent(matrix, target, labels):
     replicas = 4000
     data = data_of(experiment(matrix, target, labels=labels, d=4, replicas=replicas))
     coins = data.labels.numpy()
@@ -283,7 +283,7 @@ def test_labels_that_are_declared_coins_are_fair_and_independent(matrix, target,
     assert (abs(coins.mean(0)) < ERRORS / np.sqrt(replicas)).all()
 
 
-def test_coins_that_come_with_a_row_and_its_negative_are_not_independent():
+def test_coins_of_repeated_rows_are_not_independent():
     repeated = experiment({"kind": "hadamard", "repeat": 1}, "coin", d=4)
     assert not holds("coin-labels", repeated).holds
     assert holds("duplicates", repeated).holds
@@ -296,7 +296,7 @@ def test_coins_that_come_with_a_row_and_its_negative_are_not_independent():
         ({**gd(0.5, kind="dense", widths=[4]), "rate_unit": "start-sharpness"}, "labels of all rows"),
     ],
 )
-def test_lines_for_every_learner_do_not_bind_one_that_uses_unseen_labels(learner, reason):
+def test_coin_labels_does_not_bind_learners_that_use_unseen_labels(learner, reason):
     described = experiment("gaussian", "coin", {"it": learner}, d=4)
     finding = catalogue.make("theory", "coin-labels").binds(described.learners[0], described)
     assert not finding.holds
@@ -318,7 +318,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize(("target", "is_unit", "feature"), UNITS)
-def test_given_and_low_rank_targets_of_norm_1_are_unit_targets(target, is_unit, feature):
+def test_weights_and_low_rank_targets_of_norm_1_are_unit_targets(target, is_unit, feature):
     described = experiment("gaussian", target, {"LLS": LLS, "GD": gd(0.05)}, d=8, replicas=300)
     assert holds("ri-gaussian", described).holds == is_unit
     assert described.problem.target_structure.fixed_feature == feature
@@ -329,7 +329,7 @@ def test_given_and_low_rank_targets_of_norm_1_are_unit_targets(target, is_unit, 
         assert_not_below(described, "ri-gaussian")
 
 
-def test_one_given_weight_is_a_feature_to_every_line_about_features():
+def test_a_target_with_one_nonzero_weight_counts_as_a_feature():
     target = {"kind": "weights", "w": [0.0, 0.0, 1.0]}
     for kind, matrix in (("ri-permuted", "hadamard"), ("ri-01", "hadamard01"), ("ri-signed", "hadamard")):
         assert holds(kind, experiment(matrix, target, d=8)).holds, kind
@@ -361,7 +361,7 @@ MATRICES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", ["soft", "sign", "bernoulli"])
-def test_labels_that_are_declared_to_flip_are_distributed_like_their_negatives(labels):
+def test_labels_declared_to_flip_have_a_symmetric_distribution(labels):
     """Of rows ±x, or of rows with random signs, the mean label given |x| is 0."""
     declared, replicas = set(), 200
     for words, target in product(MATRICES, all_targets()):

@@ -21,7 +21,7 @@ X = 2.0 ** np.arange(5, 10)
 
 
 @pytest.mark.parametrize("exponent", [-0.5, 0.5, 1.0, 2.0])
-def test_the_exponent_of_a_power_is_found(exponent: float):
+def test_a_fit_finds_the_exponent_of_a_power_law(exponent: float):
     law = fitted_law(X, 3 * X**exponent)
     assert law is not None
     assert law.exponent == pytest.approx(exponent, abs=1e-12)
@@ -36,7 +36,7 @@ def test_the_slope_of_a_logarithm_is_the_growth_per_doubling():
     assert law.exponent is None
 
 
-def test_places_without_a_positive_value_are_left_out_and_too_few_or_wild_ones_have_no_law():
+def test_a_fit_omits_missing_points_and_refuses_few_or_scattered_points():
     y = 3 * X
     assert fitted_law(np.append(X, 1024), np.append(y, np.nan)) == fitted_law(X, y)
     assert fitted_law(X[:3], y[:3]) is None
@@ -48,7 +48,7 @@ def test_a_constant_has_no_law():
     assert fitted_law(X, 58 + 1e-12 * np.arange(len(X))) is None
 
 
-def test_errors_of_a_few_percent_leave_the_law():
+def test_a_power_law_is_found_despite_errors_of_a_few_percent():
     law = fitted_law(X, 3 * X * np.exp(0.03 * np.random.default_rng(0).standard_normal(5)))
     assert law is not None
     assert law.exponent == pytest.approx(1, abs=0.1)
@@ -60,7 +60,7 @@ def test_a_small_power_is_called_a_logarithm():
     assert law.slope is not None
 
 
-def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else():
+def test_a_law_is_stated_only_for_readings_along_an_axis():
     changes = [
         "axes=[{name='size', symbol='d', values=[32, 64, 128, 256]}]",
         "problem.matrix.d=size",
@@ -88,7 +88,7 @@ def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else()
     assert headline(curves, sweep.experiment, [], results) == words
 
 
-def test_the_law_names_curves_that_never_pass_the_threshold():
+def test_a_law_names_curves_that_never_pass_the_threshold():
     changes = [
         "axes=[{name='size', symbol='d', values=[8, 16, 32, 64]}]",
         "problem.matrix.d=size",
@@ -111,7 +111,7 @@ def swept(*changes: str) -> Results:
     return run_sweep(presets.sweep_of("hadamard-d", document))
 
 
-def test_a_claimed_power_is_stated_with_the_logarithms_beside_it():
+def test_a_claimed_power_law_has_the_wording_of_the_picture():
     sizes = swept()
     law = view(sizes.sweep.experiment.pictures[0], sizes)
     claim = Slope(text="", curve="GD", between=(0.95, 1.05))
@@ -121,7 +121,7 @@ def test_a_claimed_power_is_stated_with_the_logarithms_beside_it():
     assert " per unit of d; " in steep.finding(law, steep.judge(law))
 
 
-def test_readings_along_an_axis_have_no_unit_of_the_clock():
+def test_only_readings_of_the_run_clock_have_its_unit():
     sizes = swept()
     law = view(sizes.sweep.experiment.pictures[0], sizes)
     assert " more examples per doubling of d" in laws_in_words(law)
@@ -129,7 +129,7 @@ def test_readings_along_an_axis_have_no_unit_of_the_clock():
     assert " more per doubling of d" in laws_in_words(replace(law, picture=of_rows))
 
 
-def test_an_axis_that_no_field_uses_is_named_in_place_of_a_law():
+def test_the_headline_names_an_axis_that_no_field_uses():
     sizes = swept("problem.matrix.d=64")
     sentence = "No field uses the axis size: its 4 values repeat the same experiment"
     assert sizes.sweep.idle_axes == (sentence,)
@@ -140,7 +140,7 @@ def test_an_axis_that_no_field_uses_is_named_in_place_of_a_law():
     assert finding.startswith("Examples for loss < 0.1 of GD do not change with d; at d = 128 they are 5")
 
 
-def test_an_axis_that_a_field_or_a_setting_of_the_run_uses_is_not_idle():
+def test_an_axis_used_by_a_field_or_run_setting_is_not_idle():
     used = ["problem.matrix.d=size", "run.replicas=size", "learners.GD.update.lr=1/size"]
     for place in used:
         changes = [AXIS, "problem.matrix.d=64", place, "claims=[]", "pictures=[]"]

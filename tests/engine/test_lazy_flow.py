@@ -34,7 +34,7 @@ def stepped(setup, scale, steps=20000):
     return np.square(residual).mean()
 
 
-def test_a_linear_neuron_follows_it_exactly():
+def test_a_linear_neuron_follows_the_lazy_flow_exactly():
     setup = described({"update": "gd"}, replicas=3)
     curve, line = lines(setup)
     values = line.of_curves["it"].values
@@ -43,7 +43,7 @@ def test_a_linear_neuron_follows_it_exactly():
 
 
 @pytest.mark.parametrize(("depth", "scale"), [(2, 8 * 0.25 / 2 * 1.5), (3, 9 * 0.25**2 * 1.5)])
-def test_a_diagonal_net_has_the_kernel_of_its_start_and_of_its_rates(depth, scale):
+def test_the_lazy_flow_of_a_diagonal_net_depends_on_start_and_rates(depth, scale):
     # α = ½: D²α^(2D − 2) for each of u and v, with rates ½ and 1 here
     architecture = {"kind": "spindly", "signed": True, "depth": depth, "w0": 0.5**depth}
     setup = described({"update": "gd", "architecture": architecture, "layer_rates": {"u": 0.5, "v": 1.0}})
@@ -52,7 +52,7 @@ def test_a_diagonal_net_has_the_kernel_of_its_start_and_of_its_rates(depth, scal
 
 
 @pytest.mark.parametrize("depth", [2, 3])
-def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
+def test_diagonal_nets_with_large_starts_follow_the_lazy_flow(depth):
     gaps = []
     for alpha in (1.0, 4.0):
         kernel = 2 * depth**2 * alpha ** (2 * depth - 2)
@@ -69,12 +69,12 @@ def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
     ({"update": "gd", "architecture": "spindly"}, "proportional to xᵀx̃"),
     ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "proportional to xᵀx̃"),
 ])  # fmt: skip
-def test_it_names_the_learners_that_it_does_not_bind(learner, reason):
+def test_the_lazy_flow_gives_a_reason_for_each_unbound_learner(learner, reason):
     setup = described(learner)
     assert reason in catalogue.make("theory", "lazy-flow").binds(setup.learners[0], setup).reason
 
 
-def test_it_requires_the_flow_of_the_square_loss_of_all_rows():
+def test_the_lazy_flow_requires_gradient_flow_on_square_loss_of_all_rows():
     line = catalogue.make("theory", "lazy-flow")
     assert "requires gradient flow" in line.holds(described({"update": "gd"}, "one-pass")).reason
     assert "all rows" in line.holds(described({"update": "gd"}, {**FLOW, "train": 3})).reason
@@ -90,7 +90,7 @@ def test_it_requires_the_flow_of_the_square_loss_of_all_rows():
     {"kind": "spindly", "signed": True, "depth": 3, "w0": 0.2},
     {"kind": "spindly", "signed": True, "depth": 4, "w0": 0.3},
 ])  # fmt: skip
-def test_the_kernel_at_the_start_is_the_product_of_gradients_where_predictions_are_0(learner):
+def test_kernel_at_start_is_the_inner_product_of_gradients(learner):
     setup = experiment("gaussian", learners={"it": {"update": "gd", "architecture": learner}}, d=5)
     hypothesis, data = beginning(setup)
     first, second = (data.instances.at(slice(row, row + 1)) for row in (0, 1))

@@ -56,11 +56,11 @@ def learner(**parts: str | dict[str, Any]) -> Learner:
         ({"solver": {"kind": "sklearn", "name": "no such class"}}, "other"),
     ],
 )
-def test_a_learner_is_of_the_kind_that_its_parts_declare(parts: dict[str, Any], kind: LearnerKind):
+def test_the_kind_of_a_learner_follows_its_parts(parts: dict[str, Any], kind: LearnerKind):
     assert learner(**parts).learner_kind == kind
 
 
-def test_a_part_that_declares_no_kind_is_of_the_other_kind():
+def test_a_part_without_a_declared_kind_has_the_kind_other():
     class Silent(Update, frozen=True, tag="silent"):
         """A rule that says nothing of itself."""
 
@@ -76,7 +76,7 @@ def test_a_part_that_declares_no_kind_is_of_the_other_kind():
     assert {part.structure().learner_kind for part in (Silent(), Changed(), Quiet())} == {"other"}
 
 
-def test_rules_that_divide_entries_by_their_own_sizes_are_coordinate_wise_unless_these_are_shared():
+def test_diagonal_rules_are_coordinate_wise_unless_their_scale_is_shared():
     members = [rule for rule in catalogue.members("updates").values() if issubclass(rule, Diagonal)]
     assert len(members) >= 7
     for member in members:
@@ -84,7 +84,7 @@ def test_rules_that_divide_entries_by_their_own_sizes_are_coordinate_wise_unless
         assert member(shared=True).structure().learner_kind == "gradient"
 
 
-def test_curves_have_their_kinds_before_and_after_a_run_and_bounds_bind_some_of_them():
+def test_curves_have_the_same_kinds_before_and_after_a_run():
     experiment = presets.load("hadamard-128", ["problem.matrix.d=16", "run.device=cpu", "claims=[]"])
     results = of_one(experiment, run(experiment))
     losses = view(of_run(experiment), results)
@@ -93,7 +93,7 @@ def test_curves_have_their_kinds_before_and_after_a_run_and_bounds_bind_some_of_
     assert {curve.learner for curve in losses.curves if curve.training.is_bound} == {"GD", "least squares"}
 
 
-def test_curves_of_one_learner_are_in_the_order_of_the_values_that_split_them():
+def test_curves_of_one_learner_follow_the_order_of_the_split_values():
     sweep = presets.sweep_of("momentum-128", presets.document("momentum-128"))
     for picture in drawn(sweep.experiment):
         places = kinds_in(picture, sweep)

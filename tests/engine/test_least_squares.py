@@ -33,49 +33,49 @@ def random(seed: int, *shape: int):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_full_rank(seed):
+def test_least_squares_matches_the_naive_twin_on_full_rank_rows(seed):
     X = random(seed, 16, 16)
     assert against_pinv(X, X[:, :1]) <= NEAR
 
 
-def test_fewer_rows_than_features():
+def test_least_squares_matches_the_naive_twin_on_fewer_rows_than_features():
     assert against_pinv(random(1, 7, 20), random(2, 7, 1)) <= NEAR
 
 
-def test_more_rows_than_features_with_noise():
+def test_least_squares_matches_the_naive_twin_on_many_noisy_rows():
     X = random(3, 40, 10)
     assert against_pinv(X, X[:, :1] + 0.5 * random(4, 40, 1)) <= NEAR
 
 
-def test_duplicate_rows_with_contradicting_labels():
+def test_least_squares_matches_the_naive_twin_on_contradicting_labels():
     X = random(5, 6, 12)[[0, 1, 0, 2, 3, 1, 1, 4, 5, 0]]
     assert against_pinv(X, random(6, 10, 1)) <= NEAR
 
 
-def test_rows_in_a_subspace():
+def test_least_squares_matches_the_naive_twin_on_rows_in_a_subspace():
     X = random(7, 20, 4) @ random(8, 4, 12)
     assert against_pinv(X, random(9, 20, 1)) <= NEAR
 
 
-def test_opposite_scaled_and_zero_rows():
+def test_least_squares_matches_the_naive_twin_on_opposite_scaled_and_zero_rows():
     X = random(10, 4, 8)
     X = np.stack([X[0], -X[0], np.zeros(8), 3 * X[1], X[1], X[0] + X[1], X[2], X[3]])
     assert against_pinv(X, random(11, 8, 1)) <= NEAR
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
-def test_instances_of_any_size(size):
+def test_least_squares_matches_the_naive_twin_on_instances_of_any_size(size):
     X = size * random(12, 12, 8)
     assert size * against_pinv(X, random(13, 12, 1)) <= NEAR
 
 
-def test_several_targets_at_once():
+def test_least_squares_matches_the_naive_twin_on_several_targets():
     assert against_pinv(random(14, 18, 9), random(15, 18, 5)) <= NEAR
 
 
 @pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
 @pytest.mark.parametrize("target", ["feature", "all"])
-def test_in_an_experiment_with_replicas_and_targets(family, target):
+def test_least_squares_matches_the_naive_twin_on_replicas_and_targets(family, target):
     described = experiment(family, target, {"LLS": LLS}, d=8, replicas=3, noise=0.3, seed=20)
     lls_weights, data = weights(described), data_of(described)
     for member, labels in enumerate(data.labels.numpy()):
@@ -83,7 +83,7 @@ def test_in_an_experiment_with_replicas_and_targets(family, target):
         np.testing.assert_allclose(lls_weights[:, member], least_squares(X, labels), rtol=0, atol=NEAR)
 
 
-def test_it_interpolates_what_it_has_seen():
+def test_least_squares_interpolates_the_seen_rows():
     described = experiment({"kind": "gaussian", "d": 12, "n": 9}, learners={"LLS": LLS}, seed=3)
     lls_weights, data = weights(described)[:, 0], data_of(described)
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
@@ -119,7 +119,7 @@ OF_MANY = {
 
 @pytest.mark.parametrize("together", [1, 7, 64, 300])
 @pytest.mark.parametrize("rows", OF_MANY.values(), ids=OF_MANY)
-def test_examples_in_blocks_give_the_solution_of_single_examples(rows, together):
+def test_blocks_of_examples_give_the_closed_form_solution(rows, together):
     replicas, n, _ = rows.shape
     labels = random(29, replicas * 3, n)
     drawn = Data(DenseInstances(torch.from_numpy(rows)), torch.from_numpy(labels), replicas, 3)
@@ -132,7 +132,7 @@ def test_examples_in_blocks_give_the_solution_of_single_examples(rows, together)
 
 
 @pytest.mark.parametrize("solver", ["lls", "ridge"])
-def test_a_protocol_gives_many_examples_in_blocks_and_changes_no_weights(solver, monkeypatch):
+def test_giving_examples_in_blocks_changes_no_weights(solver, monkeypatch):
     described = experiment(
         {"kind": "gaussian", "n": 90},
         learners={solver: {"solver": solver}},

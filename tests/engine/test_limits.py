@@ -48,7 +48,7 @@ def bare(kind):
 
 
 @looped("struct", STRUCTS, ids=lambda struct: struct.__name__)
-def test_every_whole_number_and_every_list_has_ends(struct):
+def test_every_integer_and_list_field_has_limits(struct):
     for field in fields(struct):
         for kind in bare(field.type):
             items = bare(kind.item_type) if isinstance(kind, inspect.VarTupleType) else []
@@ -160,13 +160,13 @@ def seconds_to_judge(words):
     return fastest
 
 
-def test_any_experiment_is_read_checked_and_estimated_at_once():
+def test_extreme_experiments_are_read_checked_and_estimated_quickly():
     judged(raw())
     times = {name: seconds_to_judge(words) for name, words in extremes()}
     assert not {name: seconds for name, seconds in times.items() if seconds > SECONDS}
 
 
-def test_the_largest_experiments_are_estimated_in_little_memory():
+def test_estimating_the_largest_experiments_takes_little_memory():
     large = []
     judged(raw())
     largest = [(name, words) for name, words in extremes() if name.endswith(" most")]
@@ -187,7 +187,7 @@ def test_the_largest_experiments_are_estimated_in_little_memory():
 
 @looped("d", [1, 2, 5])
 @looped("kind", catalogue.members("architectures"))
-def test_the_shapes_of_an_architecture_are_those_of_its_start(kind, d):
+def test_the_layout_of_an_architecture_matches_its_start(kind, d):
     for words in variants(catalogue.members("architectures")[kind]):
         architecture = catalogue.make("architectures", **words)
         start = architecture.start(Streams([1, 2])("init"), d)
@@ -198,7 +198,7 @@ def test_the_shapes_of_an_architecture_are_those_of_its_start(kind, d):
 
 
 @pytest.mark.parametrize("kind", catalogue.members("protocols"))
-def test_records_are_counted_and_found_without_their_grid(kind):
+def test_counting_and_finding_records_matches_their_grid(kind):
     for n in range(1, 14):
         for field in ({}, {"every": 3}, {"examples": 5}, {"epochs": 7}, {"records": 3}, {"steps": 9}):
             if field.keys() <= set(catalogue.members("protocols")[kind].__struct_fields__):

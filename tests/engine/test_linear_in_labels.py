@@ -50,7 +50,7 @@ def test_predictions_are_affine_in_the_labels_where_that_is_declared():
     assert declared >= solvers | {"gd", "momentum", "sgd"}
 
 
-def test_solvers_have_weights_where_they_say_that_predictions_are_linear_in_the_instance():
+def test_solvers_declared_linear_in_the_instance_have_weights():
     told = {True: set(), False: set()}
     for learners in in_turns(SOLVERS):
         described = experiment("rademacher", learners=learners, d=8)
@@ -82,14 +82,14 @@ def test_solvers_have_weights_where_they_say_that_predictions_are_linear_in_the_
         ({"protocol": "epochs"}, True),
     ],
 )
-def test_the_loss_and_the_end_of_training_decide_too(words, expected):
+def test_linearity_in_labels_depends_on_loss_and_stopping(words, expected):
     described = experiment("rademacher", learners={"GD": gd(0.01), "LLS": LLS}, d=8, **words)
     trained, solved = described.learners
     assert linear_in_labels(trained, described).holds is expected
     assert linear_in_labels(solved, described).holds
 
 
-def test_the_tanh_of_least_squares_is_its_formula():
+def test_tanh_least_squares_follows_its_formula():
     for replicas in (1, 2):
         described = experiment("rademacher", learners={"it": TANH}, d=8, replicas=replicas, seed=3)
         data = data_of(described)
@@ -108,7 +108,7 @@ def test_the_tanh_of_least_squares_is_its_formula():
                 hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
 
 
-def test_from_k_equals_d_on_the_tanh_is_a_sign_and_0_of_0():
+def test_tanh_least_squares_predicts_signs_from_k_equals_d_on():
     described = experiment({"kind": "rademacher", "n": 24}, learners={"it": TANH}, d=12)
     hypothesis, data = begun(described, 0, data_of(described)), data_of(described)
     repeated = data.instances.pick(torch.zeros(1, 12, dtype=torch.int64))
@@ -119,7 +119,7 @@ def test_from_k_equals_d_on_the_tanh_is_a_sign_and_0_of_0():
     torch.testing.assert_close(predictions[0], expected)
 
 
-def test_the_loss_of_tanh_on_an_unseen_row_is_the_error_of_a_sign_in_gaussian_noise():
+def test_the_tanh_limit_matches_draws_of_a_sign_in_gaussian_noise():
     """Against draws of the channel ρ y + N(0, ρ(1 − ρ)), and least squares' own 1 − ρ above it."""
     rng = np.random.default_rng(0)
     rhos = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -131,7 +131,7 @@ def test_the_loss_of_tanh_on_an_unseen_row_is_the_error_of_a_sign_in_gaussian_no
     assert unseen(np.array([0.0, 1, 2])) == pytest.approx([1, 0, 0], abs=1e-12)
 
 
-def test_the_loss_of_tanh_on_an_unseen_row_is_its_integral():
+def test_the_tanh_limit_matches_numerical_integration():
     rhos = np.array([0.001, 0.1, 0.6, 0.9, 0.99, 0.999])
     for rho, cost in zip(rhos, unseen(rhos), strict=True):
         s = rho / (1 - rho)
@@ -143,7 +143,7 @@ def test_the_loss_of_tanh_on_an_unseen_row_is_its_integral():
         assert cost == pytest.approx(expected, rel=1e-10, abs=1e-13)
 
 
-def test_a_limit_is_in_the_picture_of_the_learner_that_it_is_about_alone():
+def test_the_tanh_limit_is_drawn_only_beside_tanh_least_squares():
     for learners, is_there in (({"LLS": LLS}, False), ({"tanh": TANH, "LLS": LLS}, True)):
         described = experiment("rademacher", "all", learners, d=16, loss="square")
         seen = view(of_run(described), of_one(described, run(described)))
@@ -152,7 +152,7 @@ def test_a_limit_is_in_the_picture_of_the_learner_that_it_is_about_alone():
         assert "ri-rademacher" in {line.kind for line in seen.lines}
 
 
-def test_the_tanh_is_on_its_limit_and_below_the_bound_that_does_not_bind_it():
+def test_tanh_least_squares_follows_its_limit_and_beats_the_unbinding_bound():
     protocol, learners = {"kind": "erm", "every": 16}, {"tanh": TANH, "LLS": LLS}
     described = experiment("rademacher", "all", learners, d=64, replicas=20, protocol=protocol, loss="square")
     trace = run(described)

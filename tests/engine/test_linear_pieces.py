@@ -53,13 +53,13 @@ def naive(layers, slopes, places):
 
 
 @pytest.mark.parametrize("times", [1, 2, 5, 8])
-def test_a_tent_composed_has_two_to_its_power_pieces(times):
+def test_composed_tent_maps_have_a_power_of_two_pieces(times):
     assert pieces(tent(times), RELU, 0.0, 1.0) == 2**times
     assert pieces(tent(times), RELU, -math.inf, math.inf) == 2**times + 2
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_the_net_of_tent_maps_starts_as_their_composition(times):
+def test_the_tent_net_starts_as_the_composition_of_tent_maps(times):
     net = catalogue.make("architectures", "tent", times=times)
     start = net.start(Streams([0, 1])("init"), 2)
     tensors = {tensor_name: torch.as_tensor(tensor) for tensor_name, tensor in start.items()}
@@ -76,14 +76,14 @@ def test_the_net_of_tent_maps_starts_as_their_composition(times):
 
 @pytest.mark.parametrize("slopes", [RELU, (1.0, 0.01), (math.sqrt(2), 0.0)])
 @pytest.mark.slow
-def test_pieces_are_those_along_a_fine_grid(slopes):
+def test_pieces_match_a_count_along_a_fine_grid(slopes):
     for seed, widths in enumerate([(5,), (4, 4), (3, 3, 3)]):
         layers = drawn(seed, *widths)
         expected = naive(layers, slopes, np.linspace(-1, 1, 4001))
         assert pieces(layers, slopes, -1.0, 1.0) == expected
 
 
-def test_one_layer_has_a_piece_more_than_units_on_the_whole_line():
+def test_one_layer_has_one_more_piece_than_units_on_the_whole_line():
     assert pieces(drawn(0, 50), RELU, -math.inf, math.inf) == 51
 
 
@@ -93,7 +93,7 @@ def test_units_without_outgoing_weights_make_no_pieces():
     assert pieces([weights, deaf], RELU, -1.0, 1.0) == 2
 
 
-def test_of_one_layer_they_are_in_the_mean_what_the_formula_says():
+def test_the_mean_number_of_pieces_of_one_layer_follows_the_formula():
     normal = np.random.default_rng(1).standard_normal
     switches = -normal((4000, 8)) * math.sqrt(0.5) / (normal((4000, 8)) * math.sqrt(3.0))
     for low, high in ((-1.0, 1.0), (0.0, 0.3), (-math.inf, math.inf)):
@@ -112,7 +112,7 @@ def described(matrix, nets, *measures):
     return parse(raw(matrix, "coin", learners, protocol="at-init", replicas=3) | {"pictures": pictures})
 
 
-def test_the_measure_counts_those_of_the_net_at_its_start_and_the_lines_bind_it():
+def test_the_measure_counts_pieces_at_the_start_and_its_lines_bind():
     nets = {"net": {**NET, "widths": [12]}, "ntk": {**NET, "widths": [12], "parametrisation": "ntk"}}
     trace = run(described(INTERVAL, nets, "pieces", {"kind": "pieces", "along": "line"}))
     net, ntk = trace.curves
@@ -132,13 +132,13 @@ def test_the_measure_counts_those_of_the_net_at_its_start_and_the_lines_bind_it(
         (INTERVAL, {"kind": "layer-by-layer", "cw": 2, "cb": 1}, "a dense net"),
     ],
 )
-def test_it_says_of_which_nets_it_is(matrix, words, why):
+def test_pieces_refuses_unsupported_nets_with_a_reason(matrix, words, why):
     with pytest.raises(BadInput, match=why):
         described(matrix, {"net": words}, "pieces")
 
 
 @pytest.mark.slow
-def test_of_instances_with_more_entries_the_line_goes_through_the_first_two():
+def test_pieces_are_counted_on_the_line_through_the_first_two_instances():
     words = raw(
         {"kind": "gaussian", "n": 3, "d": 4},
         "zero",

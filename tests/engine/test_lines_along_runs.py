@@ -69,7 +69,7 @@ def row_gradients(hypothesis, data, member):
 
 
 @pytest.mark.parametrize("architecture", [{"kind": "linear"}, NET, {"kind": "spindly"}])
-def test_row_gradients_and_theirs_with_the_weights_are_those_of_one_row_at_a_time(architecture):
+def test_row_gradients_and_weight_products_match_single_rows(architecture):
     described = experiment(
         SGD["matrix"], "all", learners={"it": gd(0.1, **architecture)}, protocol="steps", replicas=2
     )
@@ -89,7 +89,7 @@ def test_row_gradients_and_theirs_with_the_weights_are_those_of_one_row_at_a_tim
         np.testing.assert_allclose(curve.values(measure.name)[0], mean_over_targets, rtol=1e-9, atol=1e-12)
 
 
-def test_gradients_of_junk_are_the_mean_of_those_on_both_labels():
+def test_row_gradients_on_coin_labels_average_both_labels():
     described = experiment(**CUBE, learners={"it": gd(0.1, **NET)})
     hypothesis, data = beginning(described)
     curve = run(pictured(described, of("row-gradients", labels="coins"))).curves[0]
@@ -103,7 +103,7 @@ def test_gradients_of_junk_are_the_mean_of_those_on_both_labels():
 
 
 @pytest.mark.parametrize("draws", ["replacement", "fresh"])
-def test_fluctuation_dissipation_has_the_mean_over_all_mini_batches(draws):
+def test_fluctuation_dissipation_averages_over_all_mini_batches(draws):
     protocol = {"kind": "steps", "steps": 6, "records": 6, "batch": 2, draws: True}
     described = experiment(**SGD | {"protocol": protocol}, learners={"it": gd(0.05, **NET)})
     trace = run(pictured(described, of("weights-dot-gradient")))
@@ -118,7 +118,7 @@ def test_fluctuation_dissipation_has_the_mean_over_all_mini_batches(draws):
         assert along.values[replica, 0] == pytest.approx(0.05 / 2 * np.mean(squares), rel=1e-9)
 
 
-def test_a_line_along_runs_has_a_value_of_every_curve_and_asks_for_what_it_is_made_of():
+def test_a_line_along_runs_covers_its_curves_and_records_required_measures():
     described = experiment(**SGD, learners={"it": gd([0.01, 0.05]), "momentum": {"update": "momentum"}})
     trace = run(pictured(described, of("weights-dot-gradient")))
     (line,) = trace.lines_of("weights-dot-gradient")
@@ -131,7 +131,7 @@ def test_a_line_along_runs_has_a_value_of_every_curve_and_asks_for_what_it_is_ma
     np.testing.assert_allclose(fast[:, 0], 5 * slow[:, 0])
 
 
-def test_a_line_along_a_run_goes_as_far_as_the_run_has_come():
+def test_a_line_along_a_run_has_as_many_records_as_the_run():
     described = pictured(experiment(**SGD, learners={"it": gd(0.05)}), of("weights-dot-gradient"))
     with torch.no_grad():
         trace, (learner_run,) = prepare(plan_run(described))
@@ -154,7 +154,7 @@ def junk_of(described):
     return pictured(structs.replace(described, problem=problem), of("row-gradients", labels="coins"))
 
 
-def test_junk_flow_adds_up_the_gradients_of_the_same_learner_on_junk():
+def test_junk_flow_sums_gradients_of_the_same_learner_on_coin_labels():
     described = experiment(**CUBE, learners={"it": NOISY})
     trace = run(described)
     line = next(trace_line for trace_line in trace.lines if trace_line.kind == "junk-flow")
@@ -166,7 +166,7 @@ def test_junk_flow_adds_up_the_gradients_of_the_same_learner_on_junk():
     assert trace.ended
 
 
-def test_other_runs_are_counted_and_run_once_for_every_rate():
+def test_side_runs_are_planned_once_per_rate_and_count_in_memory():
     described = experiment(**CUBE, learners={"it": {**NOISY, "update": {"kind": "gd", "lr": [0.1, 0.2]}}})
     asked = plan_run(described).side_runs
     assert [experiment_beside.learners[0].update.lr for experiment_beside in asked.experiments] == [0.1, 0.2]
@@ -180,7 +180,7 @@ def test_other_runs_are_counted_and_run_once_for_every_rate():
     assert needed(described) > 1.5 * needed(alone)
 
 
-def test_other_runs_are_kept_and_found_again(tmp_path):
+def test_stored_side_runs_are_restored(tmp_path):
     described, store = experiment(**CUBE, learners={"it": NOISY}), Store(tmp_path)
     first = run_sweep(only(described), writer=RunWriter(store)).traces[0]
     again = run_sweep(only(described), writer=RunWriter(store)).traces[0]
@@ -217,7 +217,7 @@ class Beside(Line, frozen=True, tag="beside"):
         return at.runs["wild"]["loss"]
 
 
-def test_a_line_may_ask_for_another_learner_which_is_run_once_and_in_silence(monkeypatch):
+def test_a_side_run_of_another_learner_runs_once_without_events(monkeypatch):
     lines, everything = {"beside": Beside}, catalogue.members
     monkeypatch.setattr(
         catalogue, "members", lambda family: lines if family == "theory" else everything(family)
@@ -237,7 +237,7 @@ def test_a_line_may_ask_for_another_learner_which_is_run_once_and_in_silence(mon
         np.testing.assert_array_equal(values, wild[:, : values.shape[1]])
 
 
-def test_labels_that_are_0_are_0_whatever_the_rows_and_noise_is_added_to_them():
+def test_zero_targets_give_zero_labels_plus_noise():
     for matrix in ("hadamard", "xor", "gaussian"):
         assert not data_of(experiment(matrix, "zero", d=8, replicas=2)).labels.any()
     noisy = data_of(experiment({"kind": "gaussian", "n": 4000, "d": 2}, "zero", noise=2.0)).labels

@@ -67,7 +67,7 @@ def run_with(kind, words, learners, protocol):
     ("kind", "words", "learners", "protocol"),
     [(kind, *departure) for kind, departures in DEPARTURES.items() for departure in departures],
 )
-def test_a_line_does_not_speak_of_what_does_not_follow_it(kind, words, learners, protocol):
+def test_a_line_does_not_bind_learners_that_depart_from_it(kind, words, learners, protocol):
     departing, far = run_with(kind, words, learners, protocol)
     assert departing.applies_to == []
     gap = kind == "two-layer-gap"
@@ -106,7 +106,7 @@ class Compared(Exact, frozen=True):
 @pytest.mark.parametrize(
     "protocol", [AVERAGED, DRAWN, {"kind": "one-pass", "batch": 2}, {"kind": "steps", "batch": 2}]
 )
-def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
+def test_an_undeclared_line_requires_a_hypothesis_of_k_rows(protocol):
     described = experiment("gaussian", d=8, protocol=protocol)
     finding = on_problem(Exact(), described)
     assert not finding.holds
@@ -118,7 +118,7 @@ def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
 @pytest.mark.parametrize(
     "protocol", ["one-pass", "erm", "epochs", "steps", "flow", "to-consistency", "at-init"]
 )
-def test_hypotheses_of_full_batches_and_of_one_pass_are_of_k_rows(protocol):
+def test_full_batches_and_one_pass_give_hypotheses_of_k_rows(protocol):
     assert on_problem(Exact(), experiment("gaussian", d=8, protocol=protocol)).holds
 
 
@@ -129,7 +129,7 @@ class Odd(OnePass, frozen=True, tag="odd"):
         raise NotImplementedError
 
 
-def test_a_protocol_that_says_nothing_has_no_hypothesis_of_k_rows():
+def test_an_undeclared_protocol_has_no_hypothesis_of_k_rows():
     assert OnePass().departure_from_k_rows("loss") is None
     assert (
         Odd().departure_from_k_rows("loss")

@@ -55,7 +55,7 @@ def call(folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_a_loop_on_disk_serves_other_processes_until_a_file_that_it_includes_changes(folder: Path) -> None:
+def test_processes_share_a_cached_loop_until_an_included_file_changes(folder: Path) -> None:
     first, second = call(folder), call(folder)
     assert first[:2] == ["6", "0"], "the first process compiles it"
     assert second[:2] == ["6", "1"]
@@ -89,7 +89,7 @@ scaled.stats, scaled._cache = of_point.stats, of_point._cache
 """
 
 
-def test_a_loop_on_disk_that_knows_a_class_by_a_former_name_is_compiled_anew(folder: Path) -> None:
+def test_a_cached_loop_is_recompiled_if_its_class_is_renamed(folder: Path) -> None:
     (folder / "loop.py").write_text(OF_A_CLASS)
     first, second = call(folder), call(folder)
     assert (first[:2], second[:2]) == (["6", "0"], ["6", "1"])
@@ -97,7 +97,7 @@ def test_a_loop_on_disk_that_knows_a_class_by_a_former_name_is_compiled_anew(fol
     assert call(folder) == ["6", "0", first[2]], "an AttributeError would end the program"
 
 
-def test_a_loop_is_kept_nowhere_unless_asked_for() -> None:
+def test_a_loop_is_not_cached_by_default() -> None:
     loop = njit(lambda x: x)
     assert kept_at(loop) == ()
     keep(lambda x: x)  # what stands in place of a loop where numba is switched off

@@ -42,7 +42,7 @@ def test_value_and_slope_equal_the_naive_twin(kind, label):
 
 
 @looped(("kind", "label"), [case for case in CASES if not catalogue.make("losses", case.values[0]).joint])
-def test_slopes_that_are_declared_continuous_do_not_jump(kind, label):
+def test_slopes_declared_continuous_do_not_jump(kind, label):
     loss = catalogue.make("losses", kind)
     near = torch.linspace(-3, 3, 6001, dtype=torch.float64)
     largest = loss.slope(near, torch.full_like(near, label)).diff().abs().max()
@@ -62,7 +62,7 @@ def test_the_slope_is_the_derivative_of_the_value(kind, label):
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-def test_the_constants_are_the_least_costs_of_not_knowing_a_sign_or_a_bit(kind):
+def test_constants_are_the_least_mean_loss_on_an_unknown_label(kind):
     loss = catalogue.make("losses", kind)
     takes = {"signs": ("signs",), "bits": ("bits",), "any": ("signs", "bits")}[loss.labels]
     grid = torch.linspace(-3, 3, 60001, dtype=torch.float64)
@@ -90,7 +90,7 @@ ONE_HOT = torch.eye(3, dtype=torch.float64)[:, [0, 1, 2, 2]]
 
 
 @pytest.mark.parametrize("kind", JOINT)
-def test_a_joint_loss_equals_its_naive_twin_and_is_the_same_for_all_targets(kind):
+def test_a_joint_loss_equals_its_naive_twin(kind):
     assert kind in naive.JOINT_LOSSES, (
         f"loss {kind!r} has no naive twin yet: write one in tests/engine/naive.py"
     )
@@ -106,7 +106,7 @@ def test_a_joint_loss_equals_its_naive_twin_and_is_the_same_for_all_targets(kind
 
 
 @pytest.mark.parametrize("kind", JOINT)
-def test_the_slope_of_a_joint_loss_is_its_derivative_by_every_prediction(kind):
+def test_the_slope_of_a_joint_loss_is_its_gradient(kind):
     loss, size = catalogue.make("losses", kind), 1e-5
     for target in range(3):
         step = torch.zeros_like(CLASSES)
@@ -124,7 +124,7 @@ def test_joint_losses_of_extreme_predictions_are_finite_in_float32(kind):
     assert loss.slope(far, labels).isfinite().all()
 
 
-def test_softmax_of_two_classes_is_logistic_loss_of_the_difference():
+def test_cross_entropy_of_two_classes_is_logistic_loss_of_the_difference():
     joint, logistic = (catalogue.make("losses", kind) for kind in ("cross-entropy", "logistic"))
     two = torch.stack((PREDICTIONS, PREDICTIONS.flip(0) / 3))
     for number, sign in ((0, 1.0), (1, -1.0)):
@@ -139,7 +139,7 @@ def test_softmax_of_two_classes_is_logistic_loss_of_the_difference():
 
 
 @pytest.mark.parametrize("kind", JOINT)
-def test_a_joint_loss_in_a_batch_is_that_of_every_replica_alone(kind):
+def test_a_batched_joint_loss_equals_the_loss_of_single_replicas(kind):
     loss = catalogue.make("losses", kind)
     batch, labels = torch.cat((CLASSES, CLASSES.flip(0))), torch.cat((ONE_HOT, ONE_HOT))
     cost = loss.of_targets(3)
@@ -150,7 +150,7 @@ def test_a_joint_loss_in_a_batch_is_that_of_every_replica_alone(kind):
         torch.testing.assert_close(cost.average(batch, labels)[half], mean, rtol=1e-15, atol=0)
 
 
-def test_square_loss_has_no_hidden_half():
+def test_square_loss_has_no_factor_one_half():
     square = catalogue.make("losses", "square")
     three, unit = torch.tensor([3.0]), torch.tensor([1.0])
     assert square.value(three, unit).item() == 4
@@ -158,13 +158,13 @@ def test_square_loss_has_no_hidden_half():
 
 
 @pytest.mark.parametrize("n", [1, 1023, 1024, 1025, 3 * 1024, 1_000_003])
-def test_long_sums_of_squares_in_float32_lose_no_more_digits_than_short_ones(n):
+def test_long_float32_sums_of_squares_are_accurate(n):
     vectors = torch.from_numpy(np.random.default_rng(0).normal(1.0, 0.1, (2, n)).astype(np.float32))
     exact = vectors.double().square().sum(-1)
     np.testing.assert_allclose(square_lengths(vectors), exact, rtol=3e-7)
 
 
-def test_entropic_loss_is_logistic_loss_of_the_bit_as_a_sign():
+def test_entropic_loss_of_a_bit_is_logistic_loss_of_its_sign():
     entropic, logistic = (catalogue.make("losses", kind) for kind in ("entropic", "logistic"))
     for bit in BITS:
         bits = torch.full_like(PREDICTIONS, bit)
@@ -210,7 +210,7 @@ REFUSED = [
 
 
 @looped(("loss", "words"), ADMITTED)
-def test_a_loss_takes_the_labels_it_is_made_for(loss, words):
+def test_a_loss_accepts_its_kinds_of_labels(loss, words):
     assert experiment(d=8, loss=loss, **words).protocol.loss == loss
 
 

@@ -69,7 +69,7 @@ def sampled(clock, seconds=1.0):
     return sampler, sampler.sample()
 
 
-def test_gpus_have_the_load_and_memory_that_nvml_says(clock, monkeypatch):
+def test_gpu_samples_report_load_and_memory_of_nvml(clock, monkeypatch):
     fake = nvml([(64, 4 << 30, 80 << 30), (None, 1 << 30, 10 << 30)])
     monkeypatch.setitem(sys.modules, "pynvml", fake)
     sampler, sample = sampled(clock)
@@ -80,7 +80,7 @@ def test_gpus_have_the_load_and_memory_that_nvml_says(clock, monkeypatch):
     assert in_words(sample).endswith("GPU 0 64 %, 4 of 80 GiB · GPU 1 1 of 10 GiB")
 
 
-def test_without_a_driver_the_processor_and_the_memory_remain(clock, monkeypatch):
+def test_samples_without_a_driver_report_processor_and_memory(clock, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", nvml(None))
     monkeypatch.setattr(psutil, "cpu_percent", lambda: 87.0)
     memory = types.SimpleNamespace(total=16 << 30, available=12 << 30)
@@ -90,7 +90,7 @@ def test_without_a_driver_the_processor_and_the_memory_remain(clock, monkeypatch
     assert in_words(sample) == "processor 87 % · memory 4 of 16 GiB"
 
 
-def test_there_is_at_most_one_sample_a_second(clock, monkeypatch):
+def test_the_sampler_takes_at_most_one_sample_per_second(clock, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", nvml([]))
     sampler, _ = sampled(clock)
     samples = []
@@ -100,7 +100,7 @@ def test_there_is_at_most_one_sample_a_second(clock, monkeypatch):
     assert sum(sample is not None for sample in samples) == 5
 
 
-def test_the_time_of_a_pause_is_in_no_load(clock, monkeypatch):
+def test_the_sampler_ignores_the_time_of_a_pause(clock, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", nvml([]))
     sampler, _ = sampled(clock)
     clock.now += 1000
@@ -132,7 +132,7 @@ def eager(monkeypatch):
     return asked
 
 
-def test_the_writer_stores_samples_and_the_reader_has_the_last(tmp_path, eager):
+def test_the_writer_stores_samples_and_the_reader_returns_the_last(tmp_path, eager):
     document = presets.document("hadamard-128", SMALL)
     writer, heard = RunWriter(Store(tmp_path), document, "hadamard-128"), []
 

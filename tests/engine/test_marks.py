@@ -22,7 +22,7 @@ def marks(picture, mark, *axes):
     return view(sweep.experiment.pictures[0], Results(sweep)).axes.marks
 
 
-def test_each_curve_has_its_own():
+def test_each_curve_has_its_own_mark():
     assert marks({"x": "k", "curves": "eta"}, {"y": "2/eta"}, RATES) == [
         Marked("it, η = 0.05", (), (40.0,), "it", (0,)),
         Marked("it, η = 0.1", (), (20.0,), "it", (1,)),
@@ -30,24 +30,24 @@ def test_each_curve_has_its_own():
     ]
 
 
-def test_along_the_axis_it_is_a_line():
+def test_a_mark_that_depends_on_the_x_axis_is_a_line():
     assert marks({"x": "eta"}, {"y": "2/eta"}, RATES) == [Marked("it", ETAS, (40.0, 20.0, 10.0), "it", ())]
     (squared,) = marks({"x": "eta^2"}, {"y": "2/eta"}, RATES)
     np.testing.assert_allclose(squared.x, np.square(ETAS))
 
 
-def test_one_that_is_the_same_everywhere_is_straight_and_drawn_once():
+def test_a_constant_mark_is_straight_and_drawn_once():
     assert marks({"x": "k", "curves": "eta"}, {"y": "d/2"}, RATES) == [Marked("it", y=(2.0,), kind="it")]
     assert marks({"x": "eta"}, {"x": 0.1}, RATES) == [Marked("it", x=(0.1,), kind="it")]
 
 
-def test_over_a_heat_map_it_runs_along_either_axis():
+def test_a_mark_on_a_heat_map_runs_along_either_axis():
     over = {"x": "eta", "y": "size"}
     assert marks(over, {"y": "1/eta"}, RATES, SIZES) == [Marked("it", ETAS, (20.0, 10.0, 5.0), "it", ())]
     assert marks(over, {"x": "1/size"}, RATES, SIZES) == [Marked("it", (0.25, 0.125), (4.0, 8.0), "it", ())]
 
 
-def test_along_one_axis_for_every_value_of_another():
+def test_a_mark_has_a_line_for_each_value_of_the_split_axis():
     drawn_marks = marks({"x": "eta", "curves": "size"}, {"y": "size/eta"}, RATES, SIZES)
     assert drawn_marks == [
         Marked("it, size = 4", ETAS, (80.0, 40.0, 20.0), "it", (0,)),
@@ -64,7 +64,7 @@ def test_along_one_axis_for_every_value_of_another():
         ({"x": "eta", "curves": "size"}, {"x": "eta/2"}, "they may depend only on size"),
     ],
 )
-def test_one_that_would_be_at_several_places_is_refused(picture, mark, right):
+def test_a_mark_with_several_places_is_refused(picture, mark, right):
     with pytest.raises(BadInput) as caught:
         marks(picture, mark, RATES, *([SIZES] if "size" in str(picture) else []))
     assert caught.value.where == "pictures[0].marks[0]"

@@ -32,7 +32,7 @@ EXTRA = {
 
 
 @pytest.mark.parametrize("words", EXTRA.values(), ids=EXTRA)
-def test_rows_have_the_second_moment_that_their_settings_declare(words):
+def test_rows_have_their_declared_second_moment(words):
     """In standard errors over replicas, or up to rounding where every replica has the same one."""
     matrix = catalogue.make("matrices", **words)
     rows = drawn_rows(matrix, Streams(range(REPLICAS))).astype(np.float64)
@@ -54,7 +54,7 @@ def test_points_of_a_sphere_have_its_radius_and_the_moments_of_the_uniform_law()
     assert rows_of(kind="sphere", d=3, n=1).shape == (1, 1, 3)
 
 
-def test_points_of_a_sphere_have_the_length_that_is_set():
+def test_points_of_a_sphere_have_the_configured_radius():
     matrix = {"kind": "sphere", "d": 8, "n": 5, "length": 0.5}
     rows = rows_of(2, **matrix)
     np.testing.assert_allclose((rows**2).sum(2), 0.25, rtol=1e-12)
@@ -62,7 +62,7 @@ def test_points_of_a_sphere_have_the_length_that_is_set():
     assert catalogue.make("matrices", **matrix).second_moment == 0.25 / 8
 
 
-def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian():
+def test_separable_rows_have_one_entry_beyond_the_margin_and_gaussian_others():
     plain = rows_of(3, kind="gaussian", d=4, n=50)
     rows = rows_of(3, kind="separable", d=4, n=50, margin=0.7, entry=2)
     np.testing.assert_array_equal(np.delete(rows, 2, 2), np.delete(plain, 2, 2))
@@ -72,7 +72,7 @@ def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian()
         experiment({"kind": "separable", "d": 4, "entry": 4})
 
 
-def test_clusters_take_turns_and_lie_around_their_centres():
+def test_clusters_alternate_and_lie_around_their_centres():
     words = {"kind": "clusters", "classes": 3, "centres": 2, "d": 50, "n": 600, "sigma": 0.3}
     (rows,) = rows_of(**words)
     (numbers,) = catalogue.make("matrices", **words).row_numbers(Streams([0])).classes
@@ -90,7 +90,7 @@ def test_clusters_take_turns_and_lie_around_their_centres():
     np.testing.assert_allclose(same, rows / np.linalg.norm(rows, axis=1, keepdims=True), rtol=1e-12)
 
 
-def test_clusters_in_balls_have_squared_distances_that_are_uniform():
+def test_clusters_in_balls_have_uniform_squared_distances():
     words = {"kind": "clusters", "centres": 2, "d": 5, "n": 4000, "sigma": 0.5, "spread": "ball"}
     (rows,) = rows_of(**words)
     (centres,) = rows_of(**{**words, "sigma": 0.0})
@@ -121,7 +121,7 @@ def test_points_of_an_interval_are_uniform_or_equally_spaced_with_both_ends():
         experiment({"kind": "interval", "low": 1.0, "high": 1.0}, "coin")
 
 
-def test_digits_are_those_of_scikit_learn_standardised_by_one_mean_and_deviation():
+def test_digits_are_scikit_learn_images_standardised_by_one_mean_and_deviation():
     images, shown = load_digits(return_X_y=True)
     assert tuple(np.bincount(shown)) == digits.COUNTS
     (rows,) = rows_of(kind="digits", permute=False)
@@ -133,7 +133,7 @@ def test_digits_are_those_of_scikit_learn_standardised_by_one_mean_and_deviation
     assert np.array_equal(matrix.row_numbers(Streams([0])).classes[0], shown)
 
 
-def test_normalised_digits_are_less_their_mean_image_and_of_length_1():
+def test_normalised_digits_are_centred_and_have_length_1():
     images, shown = load_digits(return_X_y=True)
     chosen = images[np.isin(shown, (8, 3))]
     (rows,) = rows_of(kind="digits", digits=[8, 3], permute=False, normalised=True)
@@ -142,7 +142,7 @@ def test_normalised_digits_are_less_their_mean_image_and_of_length_1():
 
 
 @pytest.mark.parametrize("permute", [True, False])
-def test_digits_take_turns_as_long_as_there_are_images_of_each(permute):
+def test_digits_alternate_while_each_class_has_images(permute):
     words = {"digits": [8, 3, 1], "permute": permute}
     matrix = catalogue.make("matrices", "digits", **words, in_turns=True)
     streams = Streams([4, 5])
@@ -157,7 +157,7 @@ def test_digits_take_turns_as_long_as_there_are_images_of_each(permute):
             np.testing.assert_array_equal(rows_in_turns[its == digit], before[classes_before == digit])
 
 
-def test_some_digits_come_in_random_order_each_with_its_class():
+def test_selected_digits_are_shuffled_and_keep_their_classes():
     images, shown = load_digits(return_X_y=True)
     chosen = images[(shown == 8) | (shown == 3)]
     matrix = catalogue.make("matrices", "digits", digits=[8, 3], n=300)
@@ -181,7 +181,7 @@ def test_some_digits_come_in_random_order_each_with_its_class():
     ],
     ids=str,
 )
-def test_digits_that_there_are_not_are_refused(words, field, reason):
+def test_unknown_digits_are_refused(words, field, reason):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **words}, "classes")
     assert caught.value.where == f"problem.matrix.{field}"
@@ -204,7 +204,7 @@ def test_coins_are_fair_and_independent_of_replicas_rows_and_the_learner():
 
 
 @pytest.mark.parametrize("matrix", ["hadamard", "gaussian"])
-def test_a_repeated_row_keeps_its_coin_and_its_negative_has_the_other(matrix):
+def test_a_repeated_row_keeps_its_coin_and_its_negative_has_the_opposite(matrix):
     once = labels_of({"kind": matrix, "d": 8}, "coin", replicas=2)
     labels = labels_of({"kind": matrix, "d": 8, "repeat": 2}, "coin", replicas=2)
     for copy, sign in enumerate((1, -1, 1, -1)):
@@ -230,7 +230,7 @@ def test_a_function_labels_the_points_of_an_interval():
         ("1/0", "problem.target.f", "divides by zero"),
     ],
 )
-def test_a_function_that_is_none_is_refused_before_it_is_run(f, where, reason):
+def test_an_invalid_function_is_refused_before_the_run(f, where, reason):
     with pytest.raises(BadInput) as caught:
         experiment("interval", {"kind": "function", "f": f})
     assert caught.value.where == where
@@ -238,13 +238,13 @@ def test_a_function_that_is_none_is_refused_before_it_is_run(f, where, reason):
 
 
 @pytest.mark.parametrize("f", ["sqrt(x)", "log(x)", "1/x", "x^0.5", "exp(1000*x^2)"])
-def test_a_function_without_a_value_somewhere_says_where(f):
+def test_a_function_without_a_value_at_a_point_names_the_point(f):
     matrix = {"kind": "interval", "points": "spaced", "n": 5}
     with pytest.raises(BadInput, match=r"problem\.target\.f: .* has no finite value at x = (-2|0);"):
         data_of(experiment(matrix, {"kind": "function", "f": f}))
 
 
-def test_two_classes_are_signs_and_more_are_one_hot():
+def test_two_classes_give_signs_and_more_classes_give_one_hot_labels():
     two = labels_of({"kind": "clusters", "n": 6}, "classes", replicas=2)
     assert two.tolist() == [[[1, -1, 1, -1, 1, -1]]] * 2
     three = labels_of({"kind": "clusters", "n": 7, "classes": 3}, "classes")

@@ -29,7 +29,7 @@ def factorised(scale, **more):
 
 
 @pytest.mark.parametrize("permute", [True, False])
-def test_instances_are_all_entries_of_a_matrix_each_once(permute):
+def test_instances_are_the_entries_of_a_matrix_once_each(permute):
     matrix = make("matrices", "entries", factors=[2, 3], permute=permute)
     rows = matrix.rows(Streams([1, 2]))
     for replica in rows:
@@ -57,7 +57,7 @@ def test_low_rank_targets_have_their_rank_and_their_norm(rank):
     assert not torch.equal(data.labels[0].sort()[0], data.labels[1].sort()[0])
 
 
-def test_a_low_rank_target_that_does_not_fit_says_what_would():
+def test_a_low_rank_target_that_does_not_fit_is_refused_with_a_remedy():
     with pytest.raises(BadInput, match="take at most 3"):
         experiment(COMPLETION["matrix"], {"kind": "low-rank", "rank": 4})
     with pytest.raises(BadInput, match="2 × 5 has 10 entries"):
@@ -70,7 +70,7 @@ def start_of(**words):
     return net, {tensor_name: torch.from_numpy(values) for tensor_name, values in start.items()}
 
 
-def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
+def test_an_orthogonal_start_is_zero_and_has_a_scaled_identity_kernel():
     net, params = start_of(init="orthogonal", scale=0.7)
     assert not net.weights(params).any()
     all_entries = DenseInstances(torch.eye(12, dtype=torch.float64)[None])
@@ -84,7 +84,7 @@ def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
 
 
 @pytest.mark.parametrize("depth", [2, 3])
-def test_an_identity_start_is_a_power_of_its_scale(depth):
+def test_an_identity_start_has_a_power_of_its_scale_on_the_diagonal(depth):
     net = make("architectures", "factorised", init="identity", depth=depth, scale=0.5)
     start = net.start(Streams([1])("init"), 9)
     weights = net.weights({tensor_name: torch.from_numpy(values) for tensor_name, values in start.items()})
@@ -95,12 +95,12 @@ def test_an_identity_start_is_a_power_of_its_scale(depth):
     assert not make("architectures", "factorised").structure().keeps_determinant
 
 
-def test_an_orthogonal_start_needs_room_for_rows_and_columns():
+def test_an_orthogonal_start_requires_a_hidden_unit_per_row_and_column():
     with pytest.raises(BadInput, match="needs 7 hidden units, and there are 6"):
         experiment(**COMPLETION, learners={"W": factorised(1, init="orthogonal", width=6)})
 
 
-def test_rotations_of_both_sides_change_nothing_from_an_orthogonal_start():
+def test_factored_rotations_change_no_prediction_from_an_orthogonal_start():
     described = experiment(
         {"kind": "outer", "factors": [4, 4]}, learners={"W": gd(0.05, kind="factorised", init="orthogonal")}
     )
@@ -146,7 +146,7 @@ def test_errors_and_movements_are_relative_to_the_labels():
     np.testing.assert_allclose(spectrum[0], sizes[0] / sizes[0, 0])
 
 
-def test_singular_values_that_rounding_alone_could_have_made_are_0():
+def test_singular_values_of_rounding_size_are_zero():
     matrix = np.random.default_rng(0).normal(size=3)[:, None] * np.array([3.0, -1.0, 0.1, 0.7])
     probe = SimpleNamespace(
         drawn_weights=torch.from_numpy(matrix.reshape(1, 12)),
@@ -155,7 +155,7 @@ def test_singular_values_that_rounding_alone_could_have_made_are_0():
     assert MatrixSpectrum(factors=(3, 4)).value(probe).flatten().tolist() == [1, 0, 0]
 
 
-def test_in_the_kernel_regime_entries_that_are_not_seen_do_not_move():
+def test_unseen_entries_do_not_move_in_the_kernel_regime():
     words = raw(
         **COMPLETION,
         learners={"W": gd(1e-4, kind="factorised", factors=[3, 4], init="orthogonal", scale=100)},
@@ -170,7 +170,7 @@ def test_in_the_kernel_regime_entries_that_are_not_seen_do_not_move():
 
 
 @pytest.mark.slow
-def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_loss():
+def test_the_missing_entry_stays_above_its_line():
     words = raw(
         {"kind": "entries", "factors": [2, 2], "permute": False},
         {"kind": "weights", "w": [0, 1, 1]},
@@ -194,7 +194,7 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
 
 
 @pytest.mark.parametrize("preset", ["matrix-completion", "matrix-hadamard", "matrix-pass"])
-def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(preset):
+def test_overriding_the_matrix_shape_changes_every_dependent_part(preset):
     document = presets.document(preset, ["problem.matrix.factors=[8, 16]"])
     described = sweep_of(document).experiment
     everything = [*described.learners, *described.pictures]
@@ -210,7 +210,7 @@ def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(pre
     assert described.title == presets.load(preset).title
 
 
-def test_expressions_may_name_the_rows_and_columns_of_a_matrix_unless_an_axis_has_that_name():
+def test_expressions_may_use_rows_and_columns_unless_an_axis_has_that_name():
     document = raw(learners={"GD": gd(0.1)}, d=8)
     document["learners"][0]["update"]["lr"] = "1/(rows + columns)"
     document["problem"] = {"matrix": {"kind": "entries", "factors": [4, 6]}, "target": {"kind": "feature"}}

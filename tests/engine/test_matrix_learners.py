@@ -27,7 +27,7 @@ def dilated(matrix, function):
     return (vectors * function(values) @ vectors.T)[:rows, rows:]
 
 
-def test_spectral_steps_are_hypentropy_on_the_eigenvalues_of_the_dilation():
+def test_spectral_steps_apply_hypentropy_to_the_eigenvalues_of_the_dilation():
     rng, beta, rate = np.random.default_rng(0), 0.3, 0.2
     rule = Spectral(lr=rate, beta=beta, factors=(2, 4))
     params, state = rule.start({"w": torch.from_numpy(rng.normal(size=(1, 8)))})
@@ -50,7 +50,7 @@ def test_diverged_models_have_no_singular_values():
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
 @pytest.mark.slow
-def test_a_product_of_matrices_has_its_weights_and_their_gradient(depth):
+def test_a_factorised_net_matches_the_matrix_product_and_its_gradient(depth):
     net = Factorised(factors=(2, 4), depth=depth, width=3, scale=0.7)
     described = experiment(OUTER, learners={"it": gd(0.1, kind="factorised", factors=PAIR)})
     instances = data_of(described).instances
@@ -85,7 +85,7 @@ LEARNERS = {
 
 
 @pytest.mark.parametrize("learner_name", LEARNERS)
-def test_the_verdict_names_the_group_and_the_certificate_measures_it(learner_name):
+def test_the_certificate_agrees_with_the_group_of_the_verdict(learner_name):
     words, group = LEARNERS[learner_name]
     described = experiment(OUTER, {"kind": "feature", "index": 5}, {"it": words})
     (learner,) = described.learners
@@ -99,7 +99,7 @@ def test_the_verdict_names_the_group_and_the_certificate_measures_it(learner_nam
     {"update": {"kind": "spectral", "factors": [4, 4]}},
     {"solver": {"kind": "nuclear", "factors": [4, 4]}},
 ])  # fmt: skip
-def test_matrices_of_another_size_are_refused_where_they_stand(words):
+def test_factors_that_do_not_match_the_features_are_refused(words):
     with pytest.raises(BadInput, match="has 16 entries, but instances have 8 features") as caught:
         experiment(OUTER, learners={"it": words})
     assert caught.value.where.startswith("learners[0].")
@@ -112,7 +112,7 @@ def test_the_least_nuclear_norm_of_a_square_with_three_equal_corners_is_of_rank_
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_nuclear_norm_is_the_least_that_products_of_two_factors_reach(seed):
+def test_the_nuclear_norm_is_the_minimum_over_products_of_two_factors(seed):
     """½(‖A‖² + ‖B‖²) over W = ABᵀ has the minimum ‖W‖_*; by sequential quadratic programming."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(6, 12)), rng.normal(size=6)
@@ -129,7 +129,7 @@ def test_the_nuclear_norm_is_the_least_that_products_of_two_factors_reach(seed):
     assert np.linalg.norm(w.reshape(3, 4), "nuc") == pytest.approx(solution.fun, rel=1e-4)
 
 
-def test_labels_that_no_matrix_fits_are_those_of_least_squares():
+def test_contradicting_labels_are_fitted_by_least_squares():
     X, y = np.ones((2, 4)), np.array([1.0, 3.0])
     np.testing.assert_allclose(X @ least(X, y, (2, 2)), [2, 2], atol=1e-9)
     assert not least(X, np.zeros(2), (2, 2)).any()

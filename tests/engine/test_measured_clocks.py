@@ -37,7 +37,7 @@ def test_time_is_eta_times_step_for_each_curve():
     np.testing.assert_allclose(time_view.places[[0, -1]], [0, 0.24])
 
 
-def test_a_line_runs_along_the_time_of_each_learner_that_it_binds():
+def test_a_line_is_drawn_along_the_time_of_each_bound_learner():
     time_view, trace = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04), "EGU": {"update": "egu"}})
     (bound,) = (line for line in trace.lines if line.kind == "ri-signed")
     lines = {line.name: line for line in time_view.lines if line.kind == "ri-signed"}
@@ -49,13 +49,13 @@ def test_a_line_runs_along_the_time_of_each_learner_that_it_binds():
         assert line in bounds_on(time_view, time_view.curve(name))
 
 
-def test_a_line_along_a_time_that_all_share_is_drawn_once():
+def test_a_line_along_a_shared_time_is_drawn_once():
     time_view, _ = seen("time", STEPS, {"GD": gd(0.01), "again": gd(0.01)})
     (line,) = (line for line in time_view.lines if line.kind == "ri-signed")
     assert (line.name, line.applies_to) == ("ri-signed", ("GD", "again"))
 
 
-def test_a_clock_may_stand_in_an_expression_and_in_a_factor():
+def test_expressions_and_factors_may_use_a_clock():
     time_view, _ = seen("sqrt(time)", STEPS, {"GD": gd(0.01)}, times="1 + time")
     (curve,) = time_view.curves
     np.testing.assert_allclose(curve.x, np.sqrt(0.01 * np.array([0, 2, 4, 6])))
@@ -63,13 +63,13 @@ def test_a_clock_may_stand_in_an_expression_and_in_a_factor():
     np.testing.assert_allclose(line.y, (1 - np.array([0, 2, 4, 6]) / D) * (1 + curve.x**2))
 
 
-def test_the_playhead_stands_where_the_learner_is_that_is_furthest():
+def test_the_playhead_follows_the_furthest_learner():
     time_view, _ = seen("time", STEPS, {"slow": gd(0.01), "fast": gd(0.04)})
     assert time_view.x_of(0, 4) == pytest.approx(0.16)
     assert time_view.x_of(0, np.inf) == pytest.approx(0.24)
 
 
-def test_a_learner_without_the_clock_is_not_in_the_picture():
+def test_a_picture_omits_learners_without_its_clock():
     time_view, _ = seen("time", STEPS, {"GD": gd(0.01), "LLS": LLS})
     assert [(curve.name, curve.number) for curve in time_view.curves] == [("GD", 0)]
 
@@ -80,7 +80,7 @@ def test_evaluations_are_a_clock_of_a_flow():
     assert evaluations_view.curves[0].x[-1] > 0
 
 
-def test_a_divergence_has_a_place_on_an_even_clock():
+def test_a_divergence_has_a_place_on_the_time_axis():
     steps = {"kind": "steps", "steps": 12, "records": 12}
     time_view, trace = seen("time", steps, {"GD": gd(3.0)})
     (curve,) = time_view.curves
@@ -88,7 +88,7 @@ def test_a_divergence_has_a_place_on_an_even_clock():
     assert curve.ends.diverged_at == pytest.approx(3.0 * trace.curves[0].diverged_at)
 
 
-def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
+def test_the_last_value_of_a_diverged_run_is_missing():
     steps = {"kind": "steps", "steps": 40, "records": 40}
     axes = [{"name": "eta", "values": [0.1, 3.0]}]
     pictures = [{"x": "eta", "measure": "loss", "read": "last"}]
@@ -110,7 +110,7 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
         ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "so x cannot be k"),
     ],
 )
-def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learner, more, where, reason):
+def test_an_impossible_picture_is_refused_when_read(x, protocol, learner, more, where, reason):
     with pytest.raises(BadInput) as caught:
         described(x, protocol, {"it": learner}, **more)
     assert caught.value.where == where
@@ -129,7 +129,7 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
         ),
     ],
 )
-def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
+def test_a_picture_without_a_place_for_an_index_is_refused(words, where, reason):
     pictures = [{"measure": "spectrum", **words}]
     with pytest.raises(BadInput) as caught:
         reading.parse(raw(target="all", learners={"LLS": LLS}, d=D) | {"pictures": pictures})
@@ -190,14 +190,14 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
         ),
     ],
 )
-def test_with_axes_it_is_refused_too(axes, picture, where, reason):
+def test_an_impossible_picture_along_axes_is_refused(axes, picture, where, reason):
     document = raw(learners={"GD": gd(0.1)}, d=D) | {"axes": axes}
     with pytest.raises(BadInput) as caught:
         sweep_of(document | {"pictures": [{"measure": "loss", **picture}]})
     assert (caught.value.where, reason in caught.value.fault) == (where, True), caught.value
 
 
-def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():
+def test_a_picture_may_use_a_clock_that_only_later_points_have():
     axes = [{"name": "eta", "values": [0.1, 0.2, 0.4]}]
     learners = [{"name": "LLS", **LLS}, {"name": "GD", **gd("eta"), "where": "eta > 0.1"}]
     document = raw(d=D, protocol=STEPS) | {"axes": axes, "learners": learners}
@@ -206,5 +206,5 @@ def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():
     assert len(sweep.points) == 3
 
 
-def test_time_is_a_clock_of_rules_with_a_rate():
+def test_rules_with_a_rate_have_the_clock_time():
     assert experiment(d=D, protocol=STEPS).protocol.measured_clocks(experiment(d=D).learners[0]) == ("time",)

@@ -56,7 +56,7 @@ FAST = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", FAST)
-def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypatch):
+def test_fast_evaluators_record_the_same_values_as_the_measures(way, monkeypatch):
     described = experiment(**{"d": D, **FAST[way]})
     fast = run(described).curves[0]
     monkeypatch.setattr(recorder, "evaluator", Nothing)
@@ -69,7 +69,7 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
         np.testing.assert_allclose(fast.values(measure), slow.values(measure), rtol=1e-9, atol=1e-12)
 
 
-def test_a_run_asks_for_what_every_run_records_and_refuses_nowhere():
+def test_a_run_records_its_default_and_requested_measures():
     def names(**words):
         described = experiment(d=D, **words)
         return {measure.name for measure in measures_of(described.learners[0], described)}
@@ -117,7 +117,7 @@ def outsiders(monkeypatch):
 
 
 @pytest.mark.usefixtures("outsiders")
-def test_a_measure_from_outside_is_recorded_of_every_replica():
+def test_a_registered_measure_is_recorded_for_each_replica():
     described = experiment("gaussian", d=D, **GD)
     trace = run(described, gate=lambda: 3)
     measured_curve = trace.curves[0]
@@ -133,7 +133,7 @@ def test_a_measure_from_outside_is_recorded_of_every_replica():
 
 @pytest.mark.usefixtures("outsiders")
 @pytest.mark.slow
-def test_an_expensive_measure_is_made_at_some_of_many_records():
+def test_an_expensive_measure_is_computed_at_a_subset_of_the_records():
     epochs = {"kind": "epochs", "epochs": 300}
     expensive_curve, in_pieces = (
         run(experiment("gaussian", d=D, protocol=epochs, **GD), gate=lambda count=count: count).curves[0]
@@ -148,7 +148,7 @@ def test_an_expensive_measure_is_made_at_some_of_many_records():
 
 
 @pytest.mark.usefixtures("outsiders")
-def test_measures_of_weights_are_not_asked_of_what_is_not_linear():
+def test_weight_measures_are_not_recorded_for_nonlinear_learners():
     net = gd(0.01, kind="dense", widths=[4], activation="relu")
     net_curve = run(experiment("gaussian", learners={"net": net}, d=D)).curves[0]
     assert set(net_curve.measures) == {"loss"}
@@ -156,7 +156,7 @@ def test_measures_of_weights_are_not_asked_of_what_is_not_linear():
 
 
 @pytest.mark.usefixtures("outsiders")
-def test_a_replica_that_diverged_has_no_more_values_of_any_measure():
+def test_a_diverged_replica_has_no_further_values_of_any_measure():
     partial_curve = run(experiment("gaussian", learners={"it": gd(0.1)}, d=32, replicas=20, seed=1)).curves[0]
     assert 0 < partial_curve.diverged < 20
     gone = np.isnan(partial_curve.values("loss"))
@@ -165,7 +165,7 @@ def test_a_replica_that_diverged_has_no_more_values_of_any_measure():
     assert np.array_equal(np.isnan(largest.values[:, :, 0]), gone[largest.x.astype(int)])
 
 
-def test_the_singular_values_are_computed_once_for_spectrum_and_rank(monkeypatch):
+def test_spectrum_and_rank_share_one_singular_value_computation(monkeypatch):
     calls = []
     computed = torch.linalg.svdvals
     monkeypatch.setattr(torch.linalg, "svdvals", lambda matrices: calls.append(1) or computed(matrices))
@@ -174,7 +174,7 @@ def test_the_singular_values_are_computed_once_for_spectrum_and_rank(monkeypatch
     np.testing.assert_array_equal(spectrum_curve.mean("rank"), spectrum_of(spectrum_curve).rank)
 
 
-def test_a_claim_of_what_is_not_measured_here_says_where_it_is():
+def test_a_claim_about_an_unavailable_measure_names_its_requirement():
     for measure, where in {
         "error": "labels are two classes",
         "rank": "there are several targets",
@@ -185,7 +185,7 @@ def test_a_claim_of_what_is_not_measured_here_says_where_it_is():
         assert f"{measure} is measured only where {where}" in caught.value.fault
 
 
-def test_every_measure_has_a_name_of_its_own_and_says_its_indices():
+def test_every_measure_has_a_name_and_declares_its_indices():
     described = experiment(d=D, target="all", spectrum=True)
     assert {"loss", "error", "train", "unseen", "rank", "spectrum"} <= named().keys()
     where = described.learners[0], described.problem

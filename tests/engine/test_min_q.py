@@ -50,7 +50,7 @@ X, W_STAR, Y = sparse_regression()
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("alpha", [1e3, 1.0, 0.3, 0.1])
-def test_the_labels_are_fitted_and_the_gradient_of_q_is_a_combination_of_the_instances(alpha, depth):
+def test_the_minimiser_of_q_satisfies_its_stationarity_conditions(alpha, depth):
     A, y = small()
     w = minimiser(A, y, alpha, depth)
     np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
@@ -97,7 +97,7 @@ FIXED_DRAW = [
 
 
 @pytest.mark.parametrize(("depth", "alpha", "excess", "l1", "l2"), FIXED_DRAW)
-def test_the_fixed_draw_has_the_numbers_of_the_page(depth, alpha, excess, l1, l2):
+def test_the_minimiser_on_the_fixed_draw_has_the_printed_numbers(depth, alpha, excess, l1, l2):
     w = minimiser(X, Y, alpha, depth)
     assert ((w - W_STAR) ** 2).sum() == pytest.approx(excess, abs=6e-7)
     assert abs(w).sum() == pytest.approx(l1, abs=6e-7)
@@ -106,7 +106,7 @@ def test_the_fixed_draw_has_the_numbers_of_the_page(depth, alpha, excess, l1, l2
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
-def test_at_large_alpha_it_is_least_squares_up_to_a_share_in_alpha_to_the_minus_2d(depth):
+def test_the_minimiser_approaches_least_squares_at_large_alpha(depth):
     A, _, y = sparse_regression(0, 30, 200)
     least = np.linalg.pinv(A) @ y
     far = [
@@ -117,7 +117,7 @@ def test_at_large_alpha_it_is_least_squares_up_to_a_share_in_alpha_to_the_minus_
 
 
 @pytest.mark.slow
-def test_at_small_alpha_it_is_basis_pursuit():
+def test_the_minimiser_approaches_basis_pursuit_at_small_alpha():
     A, _, y = sparse_regression(0, 30, 200)
     least = shortest(A, y)
     for depth in (3, 4, 8):
@@ -143,7 +143,7 @@ def flow_on_the_diagonal_net(A, y, alpha, depth, time):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "alpha"), [(2, 0.1), (2, 1.0), (3, 0.3), (4, 0.5)])
-def test_gradient_flow_on_the_diagonal_net_ends_there(depth, alpha):
+def test_gradient_flow_on_the_diagonal_net_follows_the_minimiser(depth, alpha):
     # On the way it is the minimiser for the labels that it fits by then. Its error is what the integration
     # leaves: 1e-11 a step, over some hundred steps, and no further, as the flow contracts along the rows.
     A, y = small(2, 4, 8)
@@ -158,7 +158,7 @@ SHAPE = (1.0, 0.3, 2.0)
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("alpha", [1e3, 1.0, 0.3])
-def test_from_a_shaped_start_the_gradient_of_its_q_is_a_combination_of_the_instances(depth, alpha):
+def test_the_minimiser_for_a_shaped_start_satisfies_its_stationarity_conditions(depth, alpha):
     A, y = small(8)
     w = minimiser(A, y, alpha, depth, SHAPE)
     np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
@@ -170,7 +170,7 @@ def test_from_a_shaped_start_the_gradient_of_its_q_is_a_combination_of_the_insta
 
 
 @pytest.mark.parametrize("depth", [2, 3])
-def test_large_shaped_starts_weigh_the_squares_and_small_ones_of_depth_two_do_not(depth):
+def test_shaped_starts_give_weighted_least_squares_or_basis_pursuit(depth):
     A, y = small(9)
     roots = np.array([*SHAPE, *[1.0] * 11]) ** (depth - 1)  # least Σ w²/roots²
     np.testing.assert_allclose(
@@ -181,7 +181,7 @@ def test_large_shaped_starts_weigh_the_squares_and_small_ones_of_depth_two_do_no
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "alpha"), [(2, 0.3), (3, 0.5)])
-def test_gradient_flow_from_a_shaped_start_ends_there(depth, alpha):
+def test_gradient_flow_from_a_shaped_start_ends_at_the_minimiser(depth, alpha):
     A, y = small(2, 4, 8)
     w = flow_on_the_diagonal_net(A, y, alpha * np.array([*SHAPE, *[1.0] * 5]), depth, 200.0)
     np.testing.assert_allclose(minimiser(A, A @ w, alpha, depth, SHAPE), w, rtol=0, atol=1e-8)
@@ -192,7 +192,7 @@ POTENTIALS = [(10, 4.06165, None), (100, 4.06312, None), (1e-2, None, 1.864), (1
 
 
 @pytest.mark.parametrize(("alpha", "squares", "lengths"), [*POTENTIALS, (1e-30, None, 1.804)])
-def test_the_potential_has_the_numbers_of_the_page(alpha, squares, lengths):
+def test_the_potential_has_the_printed_numbers(alpha, squares, lengths):
     beta = torch.tensor([[0.5, -1.2, 0.1, 0.0]])
     solver = catalogue.make("solvers", "min-q", alpha=alpha, shape=SHAPE)
     potential = float(solver.norm(beta))
@@ -216,7 +216,7 @@ def test_the_measure_of_the_potential_is_a_sum_over_the_weights(alpha):
 
 
 @pytest.mark.parametrize("signed", [True, False])
-def test_a_shaped_spindly_net_starts_at_its_shape_and_is_alone_with_it(signed):
+def test_a_shaped_spindly_net_starts_at_its_shape_without_symmetry(signed):
     net = catalogue.make("architectures", "spindly", depth=3, signed=signed, w0=0.008, shape=SHAPE)
     start = net.start(Streams([0, 1])("init"), 5)
     for tensor in start.values():
@@ -226,7 +226,7 @@ def test_a_shaped_spindly_net_starts_at_its_shape_and_is_alone_with_it(signed):
     assert net.invariance(5).otherwise == TRIVIAL
 
 
-def test_labels_that_no_weights_fit_are_replaced_by_those_of_least_squares():
+def test_contradicting_labels_are_replaced_by_the_least_squares_fit():
     A, y = np.repeat(small(3)[0], 2, 0), np.random.default_rng(3).standard_normal(12)
     w = minimiser(A, y, 0.01, 2)
     np.testing.assert_allclose(A @ w, y.reshape(6, 2).mean(1).repeat(2), atol=1e-9)
@@ -247,7 +247,7 @@ def test_labels_and_instances_of_any_size_are_fitted(size):
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.slow
-def test_signs_and_sparse_targets_without_noise_are_solved_at_every_scale(depth):
+def test_sign_instances_with_sparse_targets_are_solved_at_every_scale(depth):
     draws = np.random.default_rng(6)
     for alpha in SCALES:
         A = draws.choice([-1.0, 1.0], (12, 20))
@@ -259,7 +259,7 @@ def test_signs_and_sparse_targets_without_noise_are_solved_at_every_scale(depth)
 
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.slow
-def test_a_path_has_the_same_minimisers_whichever_scale_is_asked_for_first(depth):
+def test_the_minimisers_on_a_path_do_not_depend_on_the_order_of_scales(depth):
     A, y = small(7)
     down = [3.0, 0.3, 0.1, 1e-3]
     for order in (down, down[::-1], [0.1, 3.0, 1e-3, 0.3]):
@@ -268,7 +268,7 @@ def test_a_path_has_the_same_minimisers_whichever_scale_is_asked_for_first(depth
             np.testing.assert_array_equal(path.at(alpha), minimiser(A, y, alpha, depth))
 
 
-def test_scales_of_the_same_data_go_on_from_one_another(monkeypatch):
+def test_solutions_warm_start_from_other_scales_of_the_same_data(monkeypatch):
     steps = []
     step = min_q.Dual._make_newton_step
     monkeypatch.setattr(min_q.Dual, "_make_newton_step", lambda self: steps.append(1) or step(self))
@@ -290,7 +290,7 @@ def test_scales_of_the_same_data_go_on_from_one_another(monkeypatch):
     assert together < 0.6 * len(steps)
 
 
-def test_a_search_that_does_not_end_says_so(monkeypatch):
+def test_a_search_without_convergence_raises_an_error(monkeypatch):
     monkeypatch.setattr(min_q, "STEPS", 1)
     with pytest.raises(
         ArithmeticError, match="min-q on 6 independent examples of 14 features misses a label"
@@ -298,7 +298,7 @@ def test_a_search_that_does_not_end_says_so(monkeypatch):
         minimiser(*small(), 1e-6, 2)
 
 
-def test_the_solver_is_the_minimiser():
+def test_the_solver_keeps_its_settings_and_refuses_alpha_zero():
     solver = catalogue.make("solvers", "min-q", alpha=0.2, depth=3)
     assert (solver.alpha, solver.depth) == (0.2, 3)
     with pytest.raises(Exception, match="alpha"):

@@ -73,7 +73,7 @@ def test_coordinate_descent_is_adaboost_with_shrinkage():
 
 @pytest.mark.parametrize("loss", [Exponential(), Logistic()])
 @pytest.mark.slow
-def test_slopes_of_the_logarithm_are_those_of_the_loss_over_its_mean(loss):
+def test_slopes_of_the_log_loss_match_autograd(loss):
     predictions = torch.tensor([[0.3, -1.2, 2.0], [0.1, 0.2, -0.3]], dtype=torch.float64, requires_grad=True)
     labels = torch.tensor([[1.0, -1.0, 1.0]], dtype=torch.float64).expand(2, -1)
     loss.value(predictions, labels).mean(1).log().sum().backward()
@@ -81,7 +81,7 @@ def test_slopes_of_the_logarithm_are_those_of_the_loss_over_its_mean(loss):
     torch.testing.assert_close(slope, predictions.grad, rtol=1e-12, atol=0)
 
 
-def test_steps_along_the_logarithm_go_on_where_the_loss_is_no_number():
+def test_the_log_loss_has_slopes_where_the_loss_underflows():
     margins = torch.tensor([[900.0, 901.0]], dtype=torch.float64)
     labels = torch.ones_like(margins)
     assert Exponential().average(margins, labels) == 0
@@ -99,7 +99,7 @@ def test_steepest_sign_descent_moves_all_weights_by_the_mean_size_of_gradients()
     np.testing.assert_allclose(final(described), expected, rtol=1e-10)
 
 
-def test_the_logarithm_is_no_loss_that_lines_and_linearity_speak_of():
+def test_log_loss_runs_do_not_count_as_full_batch():
     plain, log = (coordinates(log_loss=log).protocol.schedule() for log in (False, True))
     assert plain.full_batch
     assert not plain.of_logarithm
@@ -111,7 +111,7 @@ PAGE = {"1": 2.223350, "max": 0.297433, "fourier": 2.331353}
 
 
 @pytest.mark.parametrize(("q", "norm"), PAGE.items(), ids=PAGE)
-def test_largest_margins_have_the_least_norms_that_the_page_prints(q, norm):
+def test_largest_margins_have_the_printed_least_norms(q, norm):
     X, y = separable()
     w = shortest(X, y, q)
     assert (y * (X @ w)).min() >= 1 - 1e-8
@@ -120,13 +120,13 @@ def test_largest_margins_have_the_least_norms_that_the_page_prints(q, norm):
 
 
 @pytest.mark.parametrize("q", PAGE)
-def test_where_nothing_separates_there_is_no_largest_margin(q):
+def test_inseparable_labels_have_no_largest_margin(q):
     X = np.array([[1.0, 2.0, 0.0], [-1.0, -2.0, 0.0]])
     assert np.isnan(shortest(X, np.ones(2), q)).all()
 
 
 @pytest.mark.parametrize("p", [3, 2 * math.log(30)])
-def test_the_least_norm_of_p_norm_rules_is_found(p):
+def test_the_limit_of_p_norm_rules_has_the_least_norm(p):
     X, y = fitted()
     w, q = nearest(X, y, Power(p)), p / (p - 1)
     np.testing.assert_allclose(X @ w, y, atol=1e-9)
@@ -136,7 +136,7 @@ def test_the_least_norm_of_p_norm_rules_is_found(p):
     assert np.abs(w).sum() == pytest.approx({3: 2.54167}.get(p, 2.25342), abs=5e-6)
 
 
-def test_the_least_relative_entropy_is_stationary_among_what_fits():
+def test_the_least_relative_entropy_fit_is_stationary():
     X, y = fitted()
     w = nearest(X, y, Entropy(1 / 30))
     assert (w > 0).all()
@@ -156,7 +156,7 @@ def distances(learner, steps=400, **more):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_labels_that_no_weights_fit_are_fitted_as_well_as_by_nonnegative_least_squares(seed):
+def test_contradicting_labels_are_fitted_like_nonnegative_least_squares(seed):
     random = np.random.default_rng(seed)
     columns = random.choice([-1.0, 1.0], (20, 24))
     X, y = np.hstack([columns, -columns[:, :12], columns[:, :6]]), random.choice([-1.0, 1.0], 20)
@@ -165,7 +165,7 @@ def test_labels_that_no_weights_fit_are_fitted_as_well_as_by_nonnegative_least_s
     assert np.linalg.norm(X @ w - y) == pytest.approx(nnls(X, y)[1], rel=1e-9, abs=1e-9)
 
 
-def test_the_distance_is_to_what_is_nearest_to_the_start():
+def test_distance_is_measured_to_the_solution_nearest_the_start():
     start = {"architecture": {"kind": "neuron", "activation": "identity", "init": "gaussian", "scale": 5}}
     learner = {**start, "update": {"kind": "gd", "lr": 0.05}, "tends_to": "lls"}
     curve, _, described = distances(learner)
@@ -177,7 +177,7 @@ def test_the_distance_is_to_what_is_nearest_to_the_start():
     assert curve.y[-1] == pytest.approx(np.linalg.norm(last - limit) / np.linalg.norm(limit), abs=1e-12)
 
 
-def test_a_curve_along_its_loss_is_at_the_first_record_that_has_passed_a_place():
+def test_index_at_finds_the_first_record_that_reaches_a_loss():
     curve, run_of_it, _ = distances({**gd(0.05), "tends_to": "lls"})
     losses = run_of_it.mean("loss")
     np.testing.assert_array_equal(curve.x, losses)
@@ -186,12 +186,12 @@ def test_a_curve_along_its_loss_is_at_the_first_record_that_has_passed_a_place()
     assert index_at(curve, losses[-1] / 2) is None
 
 
-def test_along_a_loss_nothing_is_relative_to_another_learner():
+def test_a_picture_along_the_loss_cannot_be_relative_to_a_learner():
     with pytest.raises(BadInput, match="learners have different values"):
         distances({**gd(0.05), "tends_to": "lls"}, relative="it")
 
 
-def test_solutions_have_distances_and_norms_relative_to_another_one():
+def test_distance_and_norm_ratio_compare_a_solver_with_its_limit():
     learner = {"solver": {"kind": "min-q", "alpha": 1}, "tends_to": "lls"}
     document = raw(**FITTED, learners={"it": learner}, protocol="at-init")
     document["pictures"] = [{"x": "k", "measure": "distance"}, {"x": "k", "measure": "norm-ratio"}]
@@ -203,7 +203,7 @@ def test_solutions_have_distances_and_norms_relative_to_another_one():
 
 
 @pytest.mark.slow
-def test_a_margin_in_the_norm_that_is_tended_to_is_relative_to_the_largest():
+def test_norm_ratio_compares_the_margin_with_the_largest_margin():
     learner = {"architecture": "linear", "update": {"kind": "coordinate", "lr": 0.05}}
     learner["tends_to"] = {"kind": "lp-margin", "q": "1"}
     words = {"kind": "steps", "loss": "exponential", "log_loss": True, "steps": 400, "records": 2}
@@ -219,7 +219,7 @@ def test_a_margin_in_the_norm_that_is_tended_to_is_relative_to_the_largest():
 
 
 @pytest.mark.slow
-def test_parameters_that_are_a_combination_of_margins_are_stationary():
+def test_the_kkt_angle_matches_its_formula_and_is_small_after_training():
     learner = {"architecture": "linear", "update": {"kind": "gd", "lr": 0.1}}
     words = {"kind": "steps", "loss": "exponential", "log_loss": True, "steps": 2000, "records": 1}
     document = raw(**SEPARABLE, learners={"it": learner}, protocol=words)

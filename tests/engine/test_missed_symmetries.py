@@ -60,7 +60,7 @@ def architectures():
 
 
 @pytest.mark.parametrize("net", architectures())
-def test_two_draws_start_inputs_alike_where_an_architecture_declares_so(net):
+def test_architectures_with_fixed_input_start_start_alike_in_two_draws(net):
     d = 6
     first, second = (net.start(Streams([seed])("init"), d) for seed in (1, 2))
     of_inputs = [
@@ -79,7 +79,7 @@ def test_two_draws_start_inputs_alike_where_an_architecture_declares_so(net):
 ])  # fmt: skip
 @pytest.mark.parametrize("update", [GD, {"kind": "adam", "lr": 0.05}])
 @pytest.mark.parametrize("seed", [[0], [4, 1]])
-def test_a_start_seed_changes_no_verdict_if_nothing_about_features_is_drawn(net, update, seed):
+def test_a_start_seed_keeps_the_verdict_if_no_feature_weight_is_drawn(net, update, seed):
     added = {"start_seed": seed}
     seeded, other = trained(net, update, added=added), trained(net, update)
     judged = verdict(learner(seeded), seeded)
@@ -87,7 +87,7 @@ def test_a_start_seed_changes_no_verdict_if_nothing_about_features_is_drawn(net,
     assert kept_groups(seeded) >= contained(judged.group)
 
 
-def test_a_start_seed_changes_no_verdict_about_a_rule_with_a_start_of_its_own():
+def test_a_start_seed_keeps_the_verdict_of_a_rule_with_its_own_start():
     setups = [trained("linear", {"kind": "egu"}, added=added) for added in ({"start_seed": [3]}, {})]
     judged, other = (verdict(learner(setup), setup) for setup in setups)
     assert judged == other
@@ -95,7 +95,7 @@ def test_a_start_seed_changes_no_verdict_about_a_rule_with_a_start_of_its_own():
 
 
 @pytest.mark.parametrize("net", [{"kind": "neuron", "init": "gaussian"}, {"kind": "dense", "widths": [4]}])
-def test_one_draw_of_the_weights_of_the_inputs_keeps_no_symmetry(net):
+def test_fixed_random_input_weights_keep_no_symmetry(net):
     setup = trained(net, added={"start_seed": [3]})
     assert verdict(learner(setup), setup).group == TRIVIAL
     assert kept_groups(setup) == set()
@@ -110,7 +110,7 @@ def test_muon_by_svd_on_one_neuron_is_rotation_invariant(net, d, n, protocol):
     assert kept_groups(setup) >= {ROTATIONS}
 
 
-def test_muon_by_svd_moves_one_neuron_as_normalised_gradients_do():
+def test_muon_by_svd_takes_normalised_gradient_steps_on_one_neuron():
     rule = catalogue.make("updates", "muon", by="svd")
     rng = np.random.default_rng(2)
     w, state = rule.start({"w": torch.zeros(1, D, dtype=torch.float64)})
@@ -142,7 +142,7 @@ def test_signed_spindly_nets_keep_permutations_and_sign_flips(rule, depth, proto
     ({"kind": "adam", "shared": True}, {}), ({"kind": "coordinate", "lr": 0.1}, {}),
     (GD, {"layer_rates": {"u": 0.5}}),
 ])  # fmt: skip
-def test_sign_flips_change_a_signed_spindly_net_if_its_tensors_move_differently(update, added):
+def test_a_signed_spindly_net_with_unequal_tensor_updates_is_not_sign_invariant(update, added):
     net = {"kind": "spindly", "signed": True, "w0": 0.3}
     setup = trained(net, update, 12, added=added, protocol={"kind": "steps", "steps": 20})
     judged = verdict(learner(setup), setup)
@@ -162,7 +162,7 @@ def test_two_weight_nets_from_zero_keep_permutations_and_sign_flips(rule):
         assert kept_groups(setup) == {PERMUTATIONS, SIGN_FLIPS}
 
 
-def test_two_weight_nets_from_positive_weights_keep_permutations_alone():
+def test_two_weight_nets_from_positive_weights_keep_only_permutations():
     setup = trained({"kind": "two-weight", "init": "equal"}, protocol=PROTOCOLS[1])
     assert verdict(learner(setup), setup).group == PERMUTATIONS
     assert kept_groups(setup) == {PERMUTATIONS}
@@ -173,7 +173,7 @@ def test_two_weight_nets_from_positive_weights_keep_permutations_alone():
     ("linearised", "kfac"), ("linearised", "adafactor"), ("normalised", "gd"), ("normalised", "lars"),
     ("normalised", "muon"), ("normalised", "p-norm"),
 ])  # fmt: skip
-def test_nets_with_an_identity_start_of_all_features_keep_permutations(kind, rule):
+def test_nets_with_an_identity_start_on_all_features_keep_permutations(kind, rule):
     for seed, ((d, n), more) in enumerate(zip(SHAPES, (0, 0, 3), strict=True)):
         net = {"kind": kind, "init": "identity", "widths": [d + more, d], "activation": "tanh", "scale": 0.7}
         if kind == "normalised":
@@ -189,7 +189,7 @@ def test_nets_with_an_identity_start_of_all_features_keep_permutations(kind, rul
     {"kind": "linearised", "init": "identity", "widths": [D], "cb": 0.5},
     {"kind": "dense-spindly", "init": "identity", "width": D - 2},
 ])  # fmt: skip
-def test_an_identity_start_of_some_features_or_beside_drawn_biases_keeps_no_permutations(net):
+def test_partial_identity_starts_and_drawn_biases_keep_no_permutations(net):
     setup = trained(net)
     assert verdict(learner(setup), setup).group == TRIVIAL
     assert kept_groups(setup) == set()
@@ -205,7 +205,7 @@ def test_a_spindly_net_on_a_layer_that_starts_at_the_identity_keeps_permutations
 
 
 @pytest.mark.parametrize("net", [{"kind": "spindly", "signed": True}, {"kind": "two-weight"}])
-def test_noise_on_several_tensors_promises_nothing(net):
+def test_noise_on_several_tensors_leaves_no_symmetry_in_the_verdict(net):
     setup = trained(net, added={"noise": {"sigma": 0.1}})
     assert verdict(learner(setup), setup).group == TRIVIAL
 
@@ -221,7 +221,7 @@ def rules():
 
 
 @pytest.mark.parametrize("rule", rules())
-def test_an_exchange_of_entries_exchanges_their_steps_where_a_rule_declares_so(rule):
+def test_rules_declared_exchangeable_exchange_the_steps_of_exchanged_entries(rule):
     rng = np.random.default_rng(5)
     names = "umv"  # one between the first and the last, of which some rules make a difference
     start = np.repeat(rng.uniform(0.5, 1, size=(1, 4)), 3, 0)

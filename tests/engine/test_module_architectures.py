@@ -64,7 +64,7 @@ def started(net, replicas, members):
 
 @pytest.mark.parametrize("net", [Net(), Net(width=2), Branching(), Normalising()], ids=lambda net: repr(net))
 @pytest.mark.parametrize(("replicas", "members"), [(1, 1), (1, 3), (2, 2)])
-def test_predictions_and_gradients_of_a_batch_are_those_of_each_module(net, replicas, members):
+def test_batched_predictions_and_gradients_match_single_modules(net, replicas, members):
     drawn, params = instances(replicas), started(net, replicas, members)
     predicted = net.predict(params, drawn)
     labels = torch.from_numpy(np.random.default_rng(1).standard_normal(predicted.shape))
@@ -79,7 +79,7 @@ def test_predictions_and_gradients_of_a_batch_are_those_of_each_module(net, repl
             assert torch.allclose(gradients[name][member], parameter.grad, atol=1e-12)
 
 
-def test_a_start_is_that_of_torch_and_reproducible_and_leaves_torch_as_it_was():
+def test_module_starts_are_reproducible_and_keep_the_torch_random_state():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -101,7 +101,7 @@ def test_a_module_equals_our_dense_net_with_the_same_weights():
     assert torch.allclose(Net().predict(params, drawn), dense.predict(ours, drawn), atol=1e-12)
 
 
-def test_names_and_shapes_are_those_of_the_module():
+def test_the_layout_has_the_names_and_shapes_of_the_module():
     net = Normalising()
     assert net.layers == ("0.weight", "0.bias", "1.weight", "1.bias", "2.weight", "2.bias")
     layout = net.layout(D)
@@ -124,7 +124,7 @@ class Failing(Net, frozen=True, tag="failing-net"):
         return nn.Linear(7, 1)
 
 
-def test_a_module_of_other_outputs_or_inputs_is_refused():
+def test_a_module_with_wrong_inputs_or_outputs_is_refused():
     assert Vectors().layout(D).refusal == (
         "its module returns shape [3, 2] for 3 instances; the shape must be [3] or [3, 1]"
     )
@@ -133,7 +133,7 @@ def test_a_module_of_other_outputs_or_inputs_is_refused():
     assert "\n" not in refusal
 
 
-def test_structure_decides_nothing_about_a_module():
+def test_the_invariance_of_a_module_is_undecided():
     verdict = Net().invariance(D)
     assert verdict.undecided
     assert msgspec.structs.asdict(Net()) == {"width": 4}

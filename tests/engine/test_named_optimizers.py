@@ -40,7 +40,7 @@ def trained(optimizer, steps=20):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_every_optimizer_trains_a_net_or_says_why_not(library):
+def test_every_optimizer_trains_a_net_or_is_listed_as_refused(library):
     refused = set()
     for name in optimizers.optimizer_names(library):
         try:
@@ -54,7 +54,7 @@ def test_every_optimizer_trains_a_net_or_says_why_not(library):
     assert refused == {name for module, name in listed if module == package}
 
 
-def test_torch_publishes_its_optimizers_by_name():
+def test_optimizers_of_torch_are_listed_by_name():
     names = optimizers.optimizer_names()
     assert {"SGD", "Adam", "AdamW", "LBFGS", "RMSprop"} <= set(names)
     assert "Optimizer" not in names
@@ -68,7 +68,7 @@ def test_torch_publishes_its_optimizers_by_name():
         ("SparseAdam", "SparseAdam cannot train here: it needs sparse gradients"),
     ],
 )
-def test_a_wrong_name_is_answered_in_one_line(name, sentence):
+def test_a_wrong_optimizer_name_gives_a_one_line_error(name, sentence):
     with pytest.raises(BadField) as caught:
         optimizers.optimizer_class(name)
     assert caught.value.fault.startswith(sentence)
@@ -83,13 +83,13 @@ def test_a_wrong_name_is_answered_in_one_line(name, sentence):
         ({"eps": -1.0}, "AdamW refuses these options: Invalid epsilon value: -1.0"),
     ],
 )
-def test_options_are_those_of_the_signature(options, sentence):
+def test_options_outside_the_constructor_signature_are_refused(options, sentence):
     with pytest.raises(BadField) as caught:
         optimizers.check_options(torch.optim.AdamW, options)
     assert caught.value.fault.startswith(sentence)
 
 
-def test_a_library_that_is_missing_says_how_to_install_it(monkeypatch):
+def test_a_missing_library_gives_install_instructions(monkeypatch):
     monkeypatch.setitem(optimizers.MODULES, "pytorch-optimizer", "no_such_module")
     optimizers.optimizers_of.cache_clear()
     with pytest.raises(BadField, match="run pip install pytorch-optimizer"):
@@ -105,7 +105,7 @@ class Mine(Optimizer):
         self.module, self.size = module, size
 
 
-def test_optimizers_of_users_are_found_by_name_and_receive_what_they_ask_for(monkeypatch):
+def test_registered_optimizers_are_found_by_name_and_receive_model_and_options(monkeypatch):
     monkeypatch.setitem(optimizers.registered, "Mine", Mine)
     assert optimizers.optimizer_class("Mine") is Mine
     with pytest.raises(BadField, match="Mine requires size"):
@@ -117,13 +117,13 @@ def test_optimizers_of_users_are_found_by_name_and_receive_what_they_ask_for(mon
     assert mine.defaults["lr"] == 0.5
 
 
-def test_groups_of_parameters_have_rates_of_their_own():
+def test_parameter_groups_keep_their_own_rates():
     first, second = (torch.nn.Parameter(torch.zeros(2, 3)) for _ in range(2))
     groups = [{"params": [first], "lr": 0.5}, {"params": [second]}]
     adam = optimizers.make_optimizer(torch.optim.Adam, groups, lr=0.1)
     assert [group["lr"] for group in adam.param_groups] == [0.5, 0.1]
 
 
-def test_closures_are_needed_where_step_requires_them():
+def test_needs_closure_is_true_only_if_step_requires_a_closure():
     assert optimizers.needs_closure(torch.optim.LBFGS)
     assert not optimizers.needs_closure(torch.optim.Adam)

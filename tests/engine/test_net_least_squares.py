@@ -22,7 +22,7 @@ def naive(net, x):
     return sum(unit[0] * math.log1p(math.exp(signal)) for unit, signal in zip(units, inside, strict=True))
 
 
-def test_outputs_and_derivatives_are_those_of_the_formula():
+def test_outputs_and_derivatives_match_the_formula():
     X, _ = draw(4, 3)
     net = np.random.default_rng(1).standard_normal(2 * 4)
     np.testing.assert_allclose(outputs(net, X), [naive(net.tolist(), x.tolist()) for x in X], rtol=1e-12)
@@ -35,7 +35,7 @@ def test_outputs_and_derivatives_are_those_of_the_formula():
 
 @pytest.mark.parametrize(("units", "fitted"), [(1, False), (3, True)])
 @pytest.mark.slow
-def test_labels_are_fitted_once_there_are_as_many_parameters(units, fitted):
+def test_labels_are_fitted_if_the_net_has_enough_parameters(units, fitted):
     X, y = draw(8, 3, 2)
     net = catalogue.make("solvers", "net-least-squares", units=units).fit(X, y)
     residual = outputs(net, X) - y
@@ -44,7 +44,7 @@ def test_labels_are_fitted_once_there_are_as_many_parameters(units, fitted):
 
 
 @pytest.mark.slow
-def test_more_starts_are_never_worse_and_the_first_is_the_same():
+def test_more_starts_never_increase_the_loss():
     X, y = draw(10, 2, 3)
 
     def loss(starts):
@@ -57,7 +57,7 @@ def test_more_starts_are_never_worse_and_the_first_is_the_same():
 
 
 @pytest.mark.slow
-def test_every_replica_and_target_has_the_net_of_its_own_labels():
+def test_each_replica_and_target_has_its_own_fitted_net():
     learners = {"it": {"solver": {"kind": "net-least-squares", "units": 2, "starts": 2}}}
     described = experiment({"kind": "gaussian", "n": 5, "d": 3}, "all", learners=learners, replicas=2)
     hypothesis, data = beginning(described)

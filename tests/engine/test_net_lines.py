@@ -33,7 +33,7 @@ def at(described, **index):
     ({"kind": "gd", "lr": 0.05}, 40.0),
     ({"kind": "momentum", "lr": 0.05, "momentum": 0.5}, 60.0),
 ])  # fmt: skip
-def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
+def test_the_edge_of_stability_is_where_steps_on_a_quadratic_diverge(update, value):
     described = experiment(learners={"it": {"update": update}}, d=8, protocol=EPOCHS)
     line = line_of_kind("two-over-eta")
     assert line.holds(described).holds
@@ -55,12 +55,12 @@ def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
     (gd(0.1, kind="dense", parametrisation="mup", widths=[4]), "one rate for all layers"),
     ({**gd(0.1, kind="dense", widths=[4]), "layer_rates": {"W1": 0.5}}, "one rate for all layers"),
 ])  # fmt: skip
-def test_the_edge_names_the_learners_that_it_does_not_bind(learner, reason):
+def test_the_edge_of_stability_gives_a_reason_for_each_unbound_learner(learner, reason):
     described = experiment(learners={"it": learner}, d=8, protocol=EPOCHS)
     assert reason in line_of_kind("two-over-eta").binds(described.learners[0], described).reason
 
 
-def test_the_edge_requires_full_batches():
+def test_the_edge_of_stability_requires_full_batches():
     assert "one-pass" in line_of_kind("two-over-eta").holds(experiment(d=8)).reason
 
 
@@ -74,7 +74,7 @@ def net(**words):
     {"width": 16, "activation": "identity", "cw": (1.0, 2.0, 0.5, 3.0), "parametrisation": "ntk"},
 ])  # fmt: skip
 @pytest.mark.slow
-def test_layers_at_the_start_have_these_variances(words):
+def test_layer_variances_at_the_start_follow_the_recursion(words):
     described = net(**words)
     (learner,) = described.learners
     architecture, data = learner.architecture, data_of(described)
@@ -101,7 +101,7 @@ class Restarted(GD, frozen=True, tag="restarted"):
 
 
 @pytest.mark.parametrize("kind", ["layer-recursion", "layer-recursion-finite", "chi-perp", "zaslavsky"])
-def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kind):
+def test_lines_on_gaussian_starts_do_not_bind_rules_with_their_own_start(kind):
     biased = {} if kind == "layer-recursion-finite" else {"cb": 1}
     one_layer = gd(0.1, kind="dense", widths=[8], activation="relu", **biased)
     described = experiment(learners={"it": one_layer}, d=8)
@@ -118,7 +118,7 @@ def test_lines_on_gaussian_starts_do_not_bind_a_rule_with_a_start_of_its_own(kin
     {"width": 4, "activation": "tanh", "cw": 2.0},
 ])  # fmt: skip
 @pytest.mark.slow
-def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
+def test_the_susceptibility_recursion_is_exact_only_at_layer_1(words):
     learners = {"it": gd(0.1, kind="dense", depth=4, **words)}
     settings = {"protocol": "at-init", "measures": [{"kind": "susceptibility"}], "replicas": 4000}
     described = experiment({"kind": "sphere", "n": 4}, "coin", learners, d=8, **settings)
@@ -134,7 +134,7 @@ def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_layer_correlation_is_that_of_loops_over_layers_and_units(activation):
+def test_layer_correlation_matches_loops_over_layers(activation):
     words = {"widths": [5, 3], "activation": activation, "cw": 1.5, "cb": 0.3}
     learners = {"it": gd(0.1, kind="dense", **words)}
     settings = {"protocol": "at-init", "measures": [{"kind": "layer-correlation"}], "replicas": 2}
@@ -159,7 +159,7 @@ def test_layer_correlation_is_that_of_loops_over_layers_and_units(activation):
     ({"kind": "pair"}, {"kind": "layer-by-layer"}, "draws signals for each separately"),
     ({"kind": "pair"}, {"kind": "neuron"}, "requires a fully connected net"),
 ])  # fmt: skip
-def test_the_recursion_of_correlations_says_what_it_needs(matrix, architecture, reason):
+def test_the_correlation_recursion_refuses_unsupported_nets_with_a_reason(matrix, architecture, reason):
     described = experiment(matrix, "coin", {"it": gd(0.1, **architecture)}, d=4, protocol="at-init")
     line = line_of_kind("correlation-recursion")
     findings = line.holds(described), line.binds(described.learners[0], described)
@@ -168,7 +168,7 @@ def test_the_recursion_of_correlations_says_what_it_needs(matrix, architecture, 
 
 
 @pytest.mark.slow
-def test_the_correction_is_for_homogeneous_nets():
+def test_the_finite_width_correction_binds_only_homogeneous_nets():
     described = net(width=16, activation="relu", cw=2.0)
     infinite = line_of_kind("layer-recursion").value(at(described))[0]
     finite = line_of_kind("layer-recursion-finite").value(at(described))[0]
@@ -183,7 +183,7 @@ def test_the_correction_is_for_homogeneous_nets():
     assert "Gaussian start" in line_of_kind("layer-recursion").binds(other.learners[0], other).reason
 
 
-def test_a_line_that_is_known_at_the_start_alone_is_reported():
+def test_a_line_with_a_value_only_at_the_start_is_reported():
     net = gd(0.1, kind="dense", widths=[4], activation="relu", cb=1.0)
     steps = {"kind": "steps", "steps": 2, "records": 2}
     described = experiment(

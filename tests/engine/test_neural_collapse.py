@@ -45,7 +45,7 @@ def at_start(starts, rows, replica):
 
 
 @pytest.mark.parametrize("replica", range(2))
-def test_the_quantities_are_those_of_loops_over_rows_and_classes(recorded, replica):
+def test_neural_collapse_matches_loops_over_rows_and_classes(recorded, replica):
     measured, starts, rows = recorded
     features, scores, weights = at_start(starts, rows, replica)
     classes = [row % CLASSES for row in range(ROWS)]
@@ -84,14 +84,14 @@ def test_the_quantities_are_those_of_loops_over_rows_and_classes(recorded, repli
         ("classes", 1, "an output for each class"),
     ],
 )
-def test_neural_collapse_needs_one_net_that_predicts_classes(target, outputs, reason):
+def test_neural_collapse_requires_one_net_that_predicts_classes(target, outputs, reason):
     matrix = {"kind": "clusters", "classes": CLASSES, "n": ROWS}
     described = experiment(matrix, target, {"it": gd(0.1, **{**NET, "outputs": outputs})}, d=D)
     measure = catalogue.make("measures", "neural-collapse")
     assert reason in measure.refuses(described.learners[0], described.problem)
 
 
-def test_instances_without_constraints_have_a_coordinate_each_and_classes_in_turn():
+def test_unconstrained_instances_have_one_coordinate_each_and_alternating_classes():
     matrix = catalogue.make("matrices", "unconstrained", classes=3, each=2)
     streams = Streams([0, 1])
     np.testing.assert_allclose(matrix.rows(streams), np.sqrt(2) * np.stack([np.eye(6)] * 2))
@@ -132,7 +132,7 @@ def least_cross_entropy(classes, rows, width, rate):
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.4])
-def test_the_limit_of_the_cross_entropy_is_that_of_a_numerical_minimum(rate):
+def test_the_cross_entropy_limit_matches_a_numerical_minimum(rate):
     """Features collapse to 0 from λ = 1/C on."""
     net = {"kind": "dense", "widths": [4], "outputs": "m", "l2_penalty": rate}
     described = experiment(

@@ -28,7 +28,7 @@ def normalised(rows, of):
 
 
 @pytest.mark.parametrize("of", ["features", "instances"])
-def test_it_is_the_dense_net_on_rows_that_are_normalised_before(of):
+def test_the_normalised_net_equals_a_dense_net_on_normalised_rows(of):
     hypothesis, data = beginning(described(of))
     predictions = hypothesis.predict(data.instances).numpy()
     for replica, rows in enumerate(data.instances.rows.numpy()):
@@ -37,7 +37,7 @@ def test_it_is_the_dense_net_on_rows_that_are_normalised_before(of):
         np.testing.assert_allclose(predictions[replica], expected, atol=1e-12)
 
 
-def test_a_constant_feature_is_0():
+def test_a_constant_feature_is_normalised_to_zero():
     setup = experiment(
         {"kind": "xor", "features": "products"}, "feature", {"it": gd(0.05, **WIDE)}, d=8, protocol="one-pass"
     )
@@ -49,7 +49,7 @@ def test_a_constant_feature_is_0():
 
 
 @pytest.mark.parametrize(("of", "group"), [("features", SIGNED_PERMUTATIONS), ("instances", PERMUTATIONS)])
-def test_rotations_change_it_and_the_group_that_it_declares_does_not(of, group):
+def test_the_normalised_net_keeps_its_declared_group_but_not_rotations(of, group):
     setup = described(of, replicas=1)
     (learner,) = setup.learners
     judged = verdict(learner, setup)

@@ -22,16 +22,16 @@ WORDS = {"units": "hidden units", "cw": "C_w", "train": "training loss"}
         ("log(time/n)", "log(time/n)"),
     ],
 )
-def test_an_expression_as_papers_write_it(expression: str, text: str):
+def test_expressions_are_written_in_mathematical_notation(expression: str, text: str):
     assert written(expression, WORDS) == text
 
 
-def test_text_that_is_no_expression_is_refused():
+def test_invalid_expressions_are_refused():
     with pytest.raises(BadExpression):
         written("a & b", {})
 
 
-def test_values_of_axes_are_said_in_symbols_and_words():
+def test_axis_values_are_written_with_symbols_or_words():
     text = values_written("fresh = True, turned = False, eta = 0.05, cw = 2, K = 3", WORDS)
     assert text == "fresh, not turned, η = 0.05, C_w = 2, K = 3"
     assert values_written(" η=1, size = 8", {"size": "d"}) == " η=1, d = 8"

@@ -73,7 +73,7 @@ def loaded(name: str) -> Experiment:
 
 @looped("name", NAMES)
 @pytest.mark.slow
-def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
+def test_a_preset_has_a_title_a_story_and_a_source(name):
     described = loaded(name)
     for text in (described.title, described.story):
         assert len(text.split()) >= 2
@@ -83,7 +83,7 @@ def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
 
 @pytest.mark.slow
 @looped("name", NAMES)
-def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_words(name):
+def test_a_preset_has_a_claim_per_learner_with_distinct_texts(name):
     sweep = planned(name)
     check(sweep.experiment)
     learners = {learner.name for point in sweep.points for learner in point.experiment.learners}
@@ -100,7 +100,7 @@ def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_wor
 
 
 @pytest.mark.slow
-def test_every_claim_of_the_page_of_statements_is_one_of_its_preset():
+def test_every_claim_on_the_statements_page_belongs_to_its_preset():
     tables = PAGE.partition("| section | number | preset |")[0]  # later rows say which numbers are no claims
     headings = tables.count("| statement | source | preset | claim |\n|---|---|---|---|\n")
     assert len(STATEMENTS) + 2 * headings == len(re.findall(r"^\|", tables, re.MULTILINE))
@@ -108,12 +108,12 @@ def test_every_claim_of_the_page_of_statements_is_one_of_its_preset():
         assert text in [claim.text for claim in loaded(name).claims], f"{name}: {text}"
 
 
-def test_every_preset_is_on_the_page_of_statements():
+def test_every_preset_is_on_the_statements_page():
     assert {name for name, _ in STATEMENTS} == set(NAMES)
 
 
 @pytest.mark.slow
-def test_every_part_but_the_users_own_files_is_in_a_preset():
+def test_every_part_is_used_in_a_preset_except_user_files():
     used: dict[str, set[str]] = {family: set() for family in catalogue.FOLDERS}
     lines = catalogue.defaults("theory")
     shapes = {line.kind for line in lines if line.structure().direction == "shape"}
@@ -164,7 +164,7 @@ SINGLE_TRAINING_RUNS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", SINGLE_TRAINING_RUNS)
-def test_claims_do_not_hold_before_anything_was_learned(preset):
+def test_claims_do_not_hold_before_training(preset):
     described = presets.load(preset, ["run.device=cpu"])
     rounds = iter([1, 0])
     trace = run(described, gate=lambda: next(rounds))
@@ -175,7 +175,7 @@ def test_claims_do_not_hold_before_anything_was_learned(preset):
             assert not outcome.holds, outcome.claim.text
 
 
-def test_the_five_presets_of_the_first_release_are_there():
+def test_the_five_presets_of_the_first_release_exist():
     wanted = {"hadamard-128", "hadamard-128-weights", "rademacher-128", "gaussian-128", "dense-128"}
     assert wanted <= set(NAMES)
 
@@ -186,7 +186,7 @@ def test_a_preset_is_loaded_with_overrides():
     assert described.learners[0].update.lr == 1 / 64
 
 
-def test_a_preset_is_loaded_by_its_path_too(tmp_path):
+def test_a_preset_is_loaded_by_its_path(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(presets.path_of("hadamard-128").read_text())
     assert presets.load(str(file)) == presets.load("hadamard-128")
@@ -225,7 +225,7 @@ def test_errors_in_a_preset_name_the_file_and_the_place(tmp_path):
     assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 92 is not an order")
 
 
-def test_of_two_learners_with_one_name_the_second_is_refused():
+def test_the_second_of_two_learners_with_one_name_is_refused():
     raw = presets.document("hadamard-128")
     raw["learners"][3]["name"] = raw["learners"][1]["name"]
     with pytest.raises(BadInput) as caught:

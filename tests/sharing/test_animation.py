@@ -19,6 +19,7 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.sharing import animation
 from hadamard_tui.sharing.animation import asciicast, gif, growing
 from hadamard_tui.sharing.exporting import Shown, content
+from hadamard_tui.sharing.svg import Chart
 
 X = np.arange(1.0, 17)
 AXES = Axes("Loss", "examples k", "loss", (0.0, 16.0), (0.0, 1.0))
@@ -47,7 +48,7 @@ def test_curves_on_a_log_axis_grow_by_factors() -> None:
 
 @pytest.mark.slow
 def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
-    file = gif([(CHART, AXES)], "A (GD) follows the line.")
+    file = gif([Chart(CHART, AXES)], "A (GD) follows the line.")
     with Image.open(io.BytesIO(file)) as moving:
         assert (moving.format, moving.info["loop"]) == ("GIF", 0)
         pictures = []
@@ -64,7 +65,7 @@ def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
 
 def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
     header, *events = (
-        json.loads(line) for line in asciicast([(CHART, AXES)], "A (GD) follows it.").splitlines()
+        json.loads(line) for line in asciicast([Chart(CHART, AXES)], "A (GD) follows it.").splitlines()
     )
     assert header["version"] == 2
     assert (header["width"], header["height"]) == (100, 31)

@@ -181,7 +181,7 @@ def test_an_arrow_and_the_letter_stand_where_a_curve_leaves_the_chart() -> None:
 @pytest.fixture(scope="module")
 def page() -> SvgPage:
     curve = Series("GD", X, 1 - X, "#0000aa", mark="A")
-    return chart([curve, Series("bound", X, X / 2, "#111111", "dashed")], AXES, "A headline.")
+    return chart([curve, Series("bound", X, X / 2, "#111111", "dashed")], AXES, caption="A headline.")
 
 
 def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: SvgPage) -> None:

@@ -112,7 +112,9 @@ _TURN = 2  # curves that coincide alternate after so many columns
 _SHADE = 4, 2  # distances in columns and rows between the cells that show a region
 
 
-def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
+def printed(
+    series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool, note: str = ""
+) -> str:
     """Return a chart with its legend, `height` lines of `width` cells in all, without error bars.
 
     Every curve is drawn with a different character, so that curves differ without colour. A curve with a
@@ -125,7 +127,7 @@ def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colou
         series,
         width,
         min(_LEGEND_LINES, height // 4),
-        remark(series, axes, hidden),
+        " · ".join(filter(None, (note, remark(series, axes, hidden)))),
         height // 3,
         alike(series, axes, groups),
         marks=markers,

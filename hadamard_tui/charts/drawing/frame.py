@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -284,22 +285,43 @@ def _named_ticks(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ..
 
 
 def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
-    """Return ticks of the x-axis: as many as fit with at least two blank cells between their labels."""
+    """Return ticks of the x-axis: as many as fit with at least two blank cells between their labels.
+
+    Named x values at uneven distances have a tick wherever a label fits, if these are more ticks than at
+    every second named value, or at every third, and so on.
+    """
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
-    for tick_limit in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
-        inside = [
-            (slot // dots_across, (value, label))
-            for value, label in x_ticks(axes, tick_limit)
-            if (slot := across.slot(value)) is not None
-        ]
-        if _are_apart([(column, label) for column, (_, label) in inside], columns):
-            return tuple(tick for _, tick in inside)
-    return ()
+    most_ticks = min(_MOST_X_TICKS, columns // 4)
+    placed: list[tuple[int, Tick]] = []
+    for tick_limit in range(most_ticks, 0, -1):
+        placed = _placed_ticks(x_ticks(axes, tick_limit), across, dots_across)
+        if _are_apart(placed, columns):
+            break
+    else:
+        placed = []
+    fitting: list[tuple[int, Tick]] = []
+    named = _placed_ticks(axes.x_names, across, dots_across)
+    for tick in named if _is_uneven([column for column, _ in named]) else ():
+        if len(fitting) < most_ticks and _are_apart([*fitting, tick], columns):
+            fitting.append(tick)
+    return tuple(tick for _, tick in max(placed, fitting, key=len))
 
 
-def _are_apart(placed: Sequence[tuple[int, str]], columns: int) -> bool:
-    starts = [min(max(place - len(label) // 2, 0), columns - len(label)) for place, label in placed]
-    ends = [start + len(label) for start, (_, label) in zip(starts, placed, strict=True)]
+def _placed_ticks(chosen: Sequence[Tick], across: Scale, dots_across: int) -> list[tuple[int, Tick]]:
+    """Return the ticks within the limits of the x-axis, each with its column."""
+    slots = ((across.slot(value), (value, label)) for value, label in chosen)
+    return [(slot // dots_across, tick) for slot, tick in slots if slot is not None]
+
+
+def _is_uneven(columns: Sequence[int]) -> bool:
+    """Return whether one distance between neighbours is more than twice another."""
+    gaps = [next_column - column for column, next_column in pairwise(columns)]
+    return bool(gaps) and max(gaps) > 2 * min(gaps)
+
+
+def _are_apart(placed: Sequence[tuple[int, Tick]], columns: int) -> bool:
+    starts = [min(max(place - len(label) // 2, 0), columns - len(label)) for place, (_, label) in placed]
+    ends = [start + len(label) for start, (_, (_, label)) in zip(starts, placed, strict=True)]
     return (
         all(end + 2 <= start for end, start in zip(ends, starts[1:], strict=False))
         and min(starts, default=0) >= 0

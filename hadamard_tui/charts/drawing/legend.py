@@ -450,22 +450,29 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
     """Yield forms of the legend that have the name of each learner once, before the letters of its curves.
 
     The first form also gives the values of the sweep axis, if all learners have the same values. Each theory
-    line also appears once. Nothing is yielded if there is only one learner, or one curve for each learner.
+    line also appears once. A curve or line keeps its relation to the lead of its group, such as "≡ ", only
+    if it follows the lead: if both are curves of one learner, or both are lines. Nothing is yielded if there
+    is only one learner, or one curve for each learner.
     """
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
-    for part in _parts_of(entries):
-        plain_name = _without_values(part.brief)
-        if part.mark:
-            curves.setdefault(plain_name, []).append(part)
-        else:
-            lines.setdefault(plain_name, part)
+    for parts in entries:
+        lead = parts[0]
+        lead_name = _without_values(lead.brief)
+        for part in parts:
+            plain_name, alone = _without_values(part.brief), part._replace(relation="")
+            if part.mark:
+                curves.setdefault(plain_name, []).append(part if plain_name == lead_name else alone)
+            else:
+                lines.setdefault(plain_name, part if lines.get(lead_name) == lead else alone)
     if 1 < len(curves) < sum(map(len, curves.values())):
-        letters = [[(part.mark, part.at) for part in parts] for parts in curves.values()]
+        letters = [[(part.relation + part.mark, part.at) for part in parts] for parts in curves.values()]
         named = [
             [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
         ]
-        named_lines = [[(f"{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items()]
+        named_lines = [
+            [(f"{line.relation}{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items()
+        ]
         if axis_values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
             yield [*named, [(axis_values, -1)], *named_lines]
         yield [*named, *named_lines]

@@ -402,12 +402,22 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def shown_at_in_words(self) -> str:
         """Text with the x at which values are read, such as "k = 64".
 
-        It is empty if the progress display already shows this x.
+        It is empty if the progress display already shows this x, except after a sweep in which other curves
+        have later values.
         """
-        if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
+        if self.shown_at is None:
+            return ""
+        if along_records(self.view) and self.shown_at == self.x and not self._has_later_values(self.shown_at):
             return ""
         words = f"{x_name(self.view)} = {self.view.axes.names.get(self.shown_at) or number(self.shown_at)}"
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
+
+    def _has_later_values(self, x: float) -> bool:
+        """Return whether a curve of a complete sweep goes on beyond `x`, the end of the played run."""
+        is_at_end = self.is_complete and not self.moved and self.place >= self.shown
+        end = x + ROUNDING * abs(x)
+        curves = self.view.curves if is_at_end else ()
+        return any(bool((curve.x[np.isfinite(curve.y)] > end).any()) for curve in curves)
 
     def nearest(self, x: float) -> float:
         """Return the x nearest to `x` at which the picture has values.

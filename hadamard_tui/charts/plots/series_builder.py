@@ -193,11 +193,18 @@ class Plot(NamedTuple):
     series: Sequence[Series]
     axes: Axes
     note: str = ""
+    """Remarks on the data, such as "A: diverged at n = 256", which the app and files show."""
     playhead: float | None = None
     smoothed: str = ""
     """Width of the moving average as text; empty if no curve is smoothed."""
     sentences: Sequence[str] = ()
     """Sentences to write in free space, from top to bottom, if there is room for all of them."""
+    screen_note: str = ""
+    """Remarks on the state of the app, such as a refused scale, which files do not show."""
+
+    @property
+    def file_note(self) -> str:
+        return " · ".join(filter(None, (self.note, self.smoothed)))
 
 
 class Pen(msgspec.Struct, frozen=True):

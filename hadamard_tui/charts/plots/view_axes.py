@@ -120,9 +120,10 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         curves = [y for curve, y in zip(series, ys, strict=True) if curve.mark]
         rounding = max(rounded_off(curves, view.quantity.rounding), negligible(view))
         values = np.concatenate([*ys, np.empty(0)])
-        seen = (values > max(rounding, far_below(curves, rounding))) | (values <= 0)
+        threshold = max(rounding, far_below(curves, rounding))
+        seen = (values > threshold) | (values <= 0)
         borders = [] if along_records(view) else [_band_borders(curve, x_axis) for curve in series]
-        near = [border[border > np.abs(y) / LOWEST] for border, y in borders]
+        near = [border[(border > np.abs(y) / LOWEST) & (np.abs(y) > threshold)] for border, y in borders]
         y_axis, refused = y_limits(np.concatenate([values[seen], *near]), look.options, view.axes.y_log)
         if y_axis is not None:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""

@@ -146,8 +146,15 @@ def plot(look: Look) -> Plot:
     series = view_series(look)
     axes, refused = view_axes(look, series)
     stretched = [upright(curve, axes) for curve in series]
-    note = " · ".join(filter(None, (refused, curve_ends(look.view), _remark_on_x(look))))
-    return Plot([*_excluded_region(look), *stretched], axes, note, look.playhead, smoothing(look))
+    screen_note = " · ".join(filter(None, (refused, _remark_on_x(look))))
+    return Plot(
+        [*_excluded_region(look), *stretched],
+        axes,
+        curve_ends(look.view),
+        look.playhead,
+        smoothing(look),
+        screen_note=screen_note,
+    )
 
 
 def view_series(look: Look) -> list[Series]:
