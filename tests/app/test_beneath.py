@@ -19,14 +19,16 @@ from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents
 from engine.spec.reading import Raw
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.drawing.chart_sheet import compose
 from hadamard_tui.charts.plots.look import ChartOptions, Look
+from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless.pictures import pictures
 from hadamard_tui.sharing.exporting import charts_of, content, first_picture
 from hadamard_tui.sharing.svg_page import left_margin
 from hadamard_tui.sharing.web_page import web_page
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
+from hadamard_tui.widgets.chart_view import BETWEEN_LEGENDS, ChartView, MultiplesView
 
 from .conftest import WIDE, opened, until
 
@@ -142,6 +144,36 @@ async def test_the_app_shows_two_charts_that_share_the_playhead() -> None:
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
         grid.charts[1].post_message(ChartView.Pointed(grid.charts[1], 4.0))
         await until(pilot, lambda: [chart._playhead for chart in grid.charts] == [4.0, 4.0])
+
+
+@pytest.mark.set_up("empty")
+async def test_on_a_small_screen_legends_of_charts_beside_each_other_are_apart() -> None:
+    app = HadamardApp(EditableExperiment(DOCUMENT, None), view=KeptView(setup_hidden=True, unlimited=True))
+    async with opened(app, (80, 20)) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
+        left, right = (chart for chart in app.laboratory.query_one(MultiplesView).charts if chart.display)
+        assert left.region.y == right.region.y
+        assert (left.legend_margin, right.legend_margin) == (BETWEEN_LEGENDS, 0)
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: left.region.bottom <= right.region.y)
+        assert left.legend_margin == 0, "no chart is beside it"
+
+
+def test_a_legend_keeps_its_margin_blank() -> None:
+    names = [f"gradient descent {letter}" for letter in "ABCDEFG"]
+    series = [
+        Series(name, np.arange(9.0), np.arange(9.0) + at, "#ffffff", mark=name[-1])
+        for at, name in enumerate(names)
+    ]
+    axes = Axes("Loss", "k", "loss", (0.0, 8.0), (0.0, 16.0))
+
+    def room_beside_legend(width: int, margin: int) -> int:
+        names = compose(series, axes, width, 14, most_legend_lines=2, legend_margin=margin).names
+        return width - max(piece.column + len(piece.text) for row in names for piece in row)
+
+    assert min(room_beside_legend(width, 0) for width in range(26, 60)) == 0
+    assert min(room_beside_legend(width, 4) for width in range(26, 60)) == 4
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html"])
