@@ -233,7 +233,7 @@ def test_the_oracle_tuned_rate_has_the_lowest_mean_loss():
     assert [curve.best for curve in listed] == [curve is winner for curve in listed]
 
 
-def test_a_diverging_rate_stops_without_the_others():
+def test_a_diverging_rate_stops_only_its_own_curve():
     small, huge = run(experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D)).curves
     assert small.diverged_at is None
     assert small.complete

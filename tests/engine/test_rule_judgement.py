@@ -127,7 +127,7 @@ def test_rules_are_found_by_name_and_unknown_names_are_refused():
         named_rule("SoftSign")
 
 
-def test_arguments_of_a_class_are_options_and_a_partial_stands_for_its_class(monkeypatch):
+def test_rule_of_accepts_classes_partials_and_options(monkeypatch):
     monkeypatch.setattr(optimizers, "registered", {})
     options = {"lr": 0.5, "momentum": 0.9}
     rule = Torch(name="SGD", lr=0.5, options={"momentum": 0.9})

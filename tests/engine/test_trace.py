@@ -139,7 +139,7 @@ def test_a_single_replica_has_no_standard_error():
 
 @pytest.mark.parametrize("block", [1, 7, 64, 5000])
 @pytest.mark.parametrize("capacity", [5, 1023, 1024, 1025, 4000])
-def test_weights_are_kept_at_even_distances_and_at_the_end_below_the_limit(capacity, block):
+def test_weights_are_kept_evenly_and_at_the_end_up_to_the_limit(capacity, block):
     curve = hand_made(capacity, block=block, d=3)
     kept_count = len(curve.weights_x)
     stride = -(-(capacity - 1) // (descent.MOST_WEIGHT_RECORDS - 1))

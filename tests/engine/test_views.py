@@ -351,7 +351,7 @@ def test_invalid_shares_and_places_are_refused_with_place_and_remedy(words, wher
     assert reason in caught.value.fault
 
 
-def test_over_averages_only_the_selected_replicas(random):
+def test_curves_average_only_the_selected_replicas(random):
     for words in ({}, {"running": "min"}):
         (curve_view,) = view_of_run(curve("GD", random), **words).curves
         values = np.minimum.accumulate(random, 1) if words else random
@@ -704,7 +704,7 @@ def test_learners_without_a_measure_have_a_reason_instead_of_a_curve():
     }, "a reference is none of those that are looked at"
 
 
-def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record():
+def test_a_picture_of_the_last_record_is_empty_before_any_record():
     end = {"measure": "loss", "below": 0.5}
     document = {
         "axes": [{"name": "size", "values": [2, 4]}],
