@@ -60,7 +60,7 @@ def test_only_texts_that_users_see_are_collected(messages: ModuleType) -> None:
     ]
 
 
-def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType) -> None:
+def test_a_part_or_panel_is_experimental_only_if_declared(messages: ModuleType) -> None:
     part = "class Largest(Measure):\n    experimental: ClassVar[bool] = {}\n"
     panel = "PANEL = Panel('largest', 'the largest weight', show, experimental={})"
     for words in (part, part.replace(": ClassVar[bool]", ""), panel):

@@ -66,7 +66,7 @@ def lines_of_backend(name: str) -> int:
     return sum(file.read_text(encoding="utf-8").count("\n") for file in files)
 
 
-def test_the_page_on_performance_states_the_lines_of_each_backend_within_a_tenth():
+def test_the_performance_page_states_lines_of_code_of_each_backend_within_a_tenth():
     text = (ROOT / "docs" / "explanation" / "performance.md").read_text(encoding="utf-8")
     stated = {
         name: int(lines) for name, lines in re.findall(r"^\| `([\w-]+)` \| (\d+) \|", text, re.MULTILINE)

@@ -98,7 +98,7 @@ def test_pages_name_definitions_that_exist(path):
     assert [word for word in names if word not in modules and not defines(sources(), word)] == []
 
 
-def test_a_wrong_path_or_name_is_noticed():
+def test_the_check_of_pages_finds_wrong_paths_and_names():
     text = "`engine/nothing.py`, `plan_run` (`engine/runtime/store.py`), `signed_hadamard`, `plan_run(x)`"
     assert named_paths(text) == ["engine/nothing.py", "engine/runtime/store.py"]
     assert [path for path in named_paths(text) if not matching(path)] == ["engine/nothing.py"]

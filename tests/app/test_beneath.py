@@ -65,13 +65,13 @@ def changed(**second: object) -> Raw:
         ({**DOCUMENT, "pictures": [{**DOCUMENT["pictures"][0], "beneath": "loss"}]}, "no other picture"),
     ],
 )
-def test_a_picture_that_does_not_fit_beneath_is_refused(document: Raw, fault: str) -> None:
+def test_an_invalid_beneath_picture_is_refused(document: Raw, fault: str) -> None:
     with pytest.raises(BadInput, match=r"pictures\[0\].beneath") as error:
         documents.sweep_of(document)
     assert fault in str(error.value)
 
 
-def test_the_view_beneath_is_that_of_the_other_picture(finished: Results) -> None:
+def test_the_view_beneath_shows_the_other_picture(finished: Results) -> None:
     upper, lower = finished.sweep.experiment.pictures
     beneath = view(upper, finished).beneath
     assert beneath is not None
@@ -80,7 +80,7 @@ def test_the_view_beneath_is_that_of_the_other_picture(finished: Results) -> Non
     assert view(lower, finished).beneath is None
 
 
-def test_the_look_beneath_shares_the_place_and_the_window_and_keeps_its_scale(finished: Results) -> None:
+def test_the_lower_chart_shares_x_and_window_but_not_the_y_scale(finished: Results) -> None:
     options = ChartOptions(y_log=True, window=(2.0, 8.0))
     look = Look(view(finished.sweep.experiment.pictures[0], finished), place=4.0, options=options)
     assert look.beneath is not None
@@ -91,7 +91,9 @@ def test_the_look_beneath_shares_the_place_and_the_window_and_keeps_its_scale(fi
 
 
 @pytest.mark.parametrize("suffix", ["svg", "cast", "html"])
-def test_a_file_has_both_charts_the_upper_one_first(suffix: str, finished: Results) -> None:
+def test_an_exported_file_contains_the_upper_chart_before_the_lower_chart(
+    suffix: str, finished: Results
+) -> None:
     shown = first_picture(DOCUMENT, finished, judge(finished))
     text = content(Path(f"chart.{suffix}"), shown, "").decode()
     assert 0 <= text.index("Upper") < text.index("Lower")
@@ -105,12 +107,12 @@ def test_a_file_has_both_charts_the_upper_one_first(suffix: str, finished: Resul
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("gif", b"GIF"), ("pdf", b"%PDF")])
-def test_other_files_have_twice_the_height_of_one_chart(suffix: str, begin: bytes, finished: Results) -> None:
+def test_stacked_charts_are_exported_as_png_gif_and_pdf(suffix: str, begin: bytes, finished: Results) -> None:
     shown = first_picture(DOCUMENT, finished, judge(finished))
     assert content(Path(f"chart.{suffix}"), shown, "").startswith(begin)
 
 
-def test_a_shared_page_moves_both_charts_together(finished: Results) -> None:
+def test_a_shared_page_puts_both_figures_into_one_stack(finished: Results) -> None:
     page = web_page(finished, judge(finished), None, DOCUMENT).decode()
     (stack,) = page.split('<div class="stack">')[1:]
     assert stack.partition("</div>\n<h2>")[0].count("<figure>") == 2

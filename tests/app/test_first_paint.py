@@ -136,7 +136,7 @@ async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp)
 
 
 @pytest.mark.slow
-async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp):
+async def test_an_opened_drawer_focuses_its_first_field(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await pilot.press("s")

@@ -93,7 +93,7 @@ def begun(folder: Path, pause: float) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_the_death_of_a_writer_is_said(tmp_path):
+def test_a_follower_reports_the_death_of_the_writer(tmp_path):
     writer = begun(tmp_path, 0.3)
     heard: list[object] = []
     try:
@@ -154,7 +154,7 @@ def test_a_live_run_is_followed_at_most_a_second_behind(tmp_path, pause):
     assert min(lags) < 1, lags
 
 
-def test_an_unreadable_part_of_another_version_is_named_at_once(tmp_path):
+def test_unreadable_data_of_another_version_are_reported_before_the_end(tmp_path):
     path = stored(tmp_path)
     content = path.read_bytes()
     ending = next(frame for frame in journal.frames(path) if frame.kind == "end ")

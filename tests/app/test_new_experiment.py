@@ -92,7 +92,7 @@ async def found(app: HadamardApp, typed: str) -> list[str]:
         ("undo", "Undo", ()),
     ],
 )
-async def test_words_find_the_command_that_is_meant(
+async def test_words_find_the_intended_command(
     app: HadamardApp, typed: str, first: str, among: tuple[str, ...]
 ):
     async with opened(app, SMALL):

@@ -51,7 +51,7 @@ def post(app: HadamardApp, rng: random.Random) -> None:
             app.post_message(events.Resize(size, size))
 
 
-async def test_nothing_random_ends_it(
+async def test_random_keys_do_not_end_the_app(
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)

@@ -142,7 +142,7 @@ async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
+async def test_time_at_rest_does_not_advance_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
         app.laboratory._ticked -= 1000.0
@@ -161,9 +161,7 @@ async def test_a_change_by_a_message_is_shown_after_a_rest(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
-    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_resting_tour_wakes_only_for_its_clock(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "MINUTE", 2.0)
     app._guide = guide.Guide(Tour([Stop("hadamard-128")]), app.laboratory)
     app.laboratory._pace.unlimited = True
@@ -196,7 +194,7 @@ async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp)
         assert painted().isdisjoint(dark)
 
 
-def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
+def test_a_wait_for_input_ends_only_with_bytes_or_the_event():
     reader, writer = os.pipe()
     ended, received = ExitEvent(), []
     patience: list[float | None] = [None]
@@ -217,7 +215,7 @@ def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
     os.close(reader)
 
 
-def test_the_wait_that_an_event_ends_finds_the_event_set():
+def test_an_event_is_set_before_it_wakes_the_wait():
     ended = ExitEvent()
     reader, writer = os.pipe()
     set_at_the_byte: list[bool] = []

@@ -79,7 +79,7 @@ async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: Ha
 
 
 @pytest.mark.slow
-async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
+async def test_pausing_holds_the_screen_until_resuming(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -193,7 +193,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(editable: Editable
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: EditableExperiment):
+async def test_an_unavailable_device_is_reported_at_its_field(editable: EditableExperiment):
     editable.put("run.device", "cuda:93")
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
@@ -227,7 +227,7 @@ async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
         assert shown == []
 
 
-async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(app: HadamardApp):
+async def test_the_table_shows_loss_bound_and_ratio_at_the_shown_point(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -239,7 +239,7 @@ async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(a
         assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]
 
 
-async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_shown(app: HadamardApp):
+async def test_a_step_is_kept_while_the_previous_step_is_not_yet_shown(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -252,7 +252,7 @@ async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_sh
 
 
 @pytest.mark.slow
-async def test_steps_still_to_be_shown_end_when_the_run_goes_on(app: HadamardApp):
+async def test_pending_steps_are_dropped_when_the_run_resumes(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -360,7 +360,7 @@ async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp
 
 
 @pytest.mark.slow
-async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave(app: HadamardApp):
+async def test_the_footer_offers_to_leave_only_an_open_drawer(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         assert "Leave" not in screen_text(app)
         await pilot.press("s")
@@ -383,7 +383,7 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(edit
         assert all(len(cells[column]) <= width for column, width in scoreboard.shape.items())
 
 
-async def test_at_the_end_numbers_are_shown_where_the_bound_was_half_until_the_playhead_moves(
+async def test_a_finished_run_shows_numbers_at_half_the_bound_until_the_playhead_moves(
     app: HadamardApp,
 ):
     async with opened(app, WIDE) as pilot:
@@ -400,7 +400,7 @@ async def test_at_the_end_numbers_are_shown_where_the_bound_was_half_until_the_p
         assert [str(cell) for cell in scoreboard.get_row_at(0)][1:5] == ["GD", "0.00000", "0.00000", "–"]
 
 
-async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):
+async def test_a_failure_to_store_points_is_a_notification(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None)
@@ -409,7 +409,7 @@ async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):
         await until(pilot, lambda: any("No space left" in note.message for note in app._notifications))
 
 
-def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
+def test_a_divergence_message_mentions_other_learners_only_if_they_exist():
     together = presets.load("hadamard-128")
     alone = msgspec.structs.replace(together, learners=together.learners[:1])
     event = Diverged("GD", 8.0, 4, 4)

@@ -45,7 +45,7 @@ async def undo(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.parametrize("change", ["run.seed", "problem.matrix.d"])
-def test_only_the_preset_as_shipped_has_stored_curves(change: str):
+def test_only_the_unchanged_preset_has_stored_curves(change: str):
     editable = EditableExperiment.of(PRESET)
     assert stored.stored_of(editable) is not None
     editable.put(change, 2 * editable.value(change) + 64)
@@ -53,13 +53,13 @@ def test_only_the_preset_as_shipped_has_stored_curves(change: str):
     assert stored.stored_of(EditableExperiment(editable.document, None)) is None
 
 
-def test_a_preset_with_a_learner_that_is_off_has_none():
+def test_a_preset_with_an_inactive_learner_has_no_stored_curves():
     editable = EditableExperiment.of(PRESET)
     editable.switch_learner(1)
     assert stored.stored_of(editable) is None
 
 
-def test_curves_of_a_preset_that_has_changed_since_are_not_shown(monkeypatch: pytest.MonkeyPatch):
+def test_outdated_stored_curves_are_not_shown(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stored, "digest", lambda document: "another")
     assert stored.stored_of(EditableExperiment.of(PRESET)) is None
 
@@ -110,7 +110,7 @@ async def test_a_run_is_drawn_over_its_stored_curves_until_it_is_over():
 
 
 @pytest.mark.slow
-async def test_the_law_of_a_sweep_is_stored_and_chosen_like_a_picture():
+async def test_the_stored_law_of_a_sweep_can_be_chosen_like_a_picture():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, (120, 40)) as pilot:
         row, caption = app.laboratory.query_one(PictureRow), app.laboratory.query_one(Caption)
@@ -127,7 +127,7 @@ async def test_the_law_of_a_sweep_is_stored_and_chosen_like_a_picture():
         assert row.chosen == 0
 
 
-def test_the_stored_law_is_that_of_the_theory():
+def test_the_stored_law_agrees_with_theory():
     pictures = stored.read(PRESET)
     assert pictures is not None
     assert pictures.law is not None

@@ -29,7 +29,7 @@ def terminal(request: pytest.FixtureRequest) -> Iterator[Terminal]:
         pass
 
 
-def test_it_starts_runs_is_resized_in_the_middle_and_quits(terminal: Terminal, own_folders: Path) -> None:
+def test_the_app_starts_runs_resizes_during_the_run_and_quits(terminal: Terminal, own_folders: Path) -> None:
     terminal.shows("r runs it")
     terminal.press(b"r")
     terminal.shows("running")
@@ -84,7 +84,7 @@ def test_the_last_state_is_restored_and_no_run_begins(terminal: Terminal) -> Non
     assert b"Traceback" not in again.written
 
 
-def test_below_another_page_nothing_is_sent_when_nothing_changes(terminal: Terminal) -> None:
+def test_an_idle_screen_below_another_page_sends_almost_nothing(terminal: Terminal) -> None:
     for key, word in ((b"?", "esc closes"), (b"j", "esc to stay")):
         terminal.shows("r runs it")
         terminal.press(key)

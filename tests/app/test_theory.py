@@ -55,12 +55,12 @@ def test_without_a_citation_the_page_lists_all_sections() -> None:
     assert len(page_of([])._onward) == len(theory_pages.sections())
 
 
-def test_a_preset_without_a_citation_stands_in_a_section_by_its_run() -> None:
+def test_a_preset_name_finds_the_sections_with_its_run() -> None:
     assert [section.address for section in theory_pages.with_run("hadamard-128")] == ["hadamard#bounds"]
     assert theory_pages.with_run("my-own") == ()
 
 
-def test_a_section_goes_on_to_other_citations_and_to_its_page() -> None:
+def test_a_section_links_to_the_other_cited_sections_of_its_pages() -> None:
     cited = cited_sections(presets.load("agd-64").source)
     page = page_of(cited)
     assert page._section == cited[0]

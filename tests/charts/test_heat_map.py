@@ -70,7 +70,7 @@ def test_cells_reach_half_way_to_their_neighbours():
     ("value", "log", "expected"),
     [(8.0, False, [4, 12]), (-8.0, False, [-12, -4]), (0.0, False, [-0.5, 0.5]), (8.0, True, [4, 16])],
 )
-def test_a_single_value_has_a_cell_around_it(value, log, expected):
+def test_the_cell_of_a_single_value_surrounds_it(value, log, expected):
     assert cell_borders(np.array([value]), log) == pytest.approx(expected)
 
 
@@ -110,7 +110,7 @@ def test_the_order_in_which_values_are_given_does_not_matter():
         ({"z": [[1.0]], "y": [math.nan]}, "finite"),
     ],
 )
-def test_values_that_form_no_grid_are_refused(wrong, told):
+def test_values_off_a_grid_are_refused(wrong, told):
     with pytest.raises(ValueError, match=told):
         heat(**wrong)
 
@@ -149,11 +149,11 @@ def test_equal_values_are_in_the_middle_of_the_scale(log):
         ([0.0, 0.0], False, [STEPS // 2] * 2),
     ],
 )
-def test_values_of_any_size_have_a_step(values, log, steps):
+def test_values_of_any_size_have_a_colour_step(values, log, steps):
     assert value_scale(np.array(values), log).steps(np.array(values), STEPS).tolist() == steps
 
 
-def test_values_that_the_scale_cannot_show_are_named():
+def test_values_outside_the_scale_are_named():
     assert value_scale(np.array([1.0, math.inf, math.nan, 2.0]), False).hidden == "1 infinite"
     assert value_scale(np.array([0.0, -1.0, 2.0, 3.0]), True).hidden == "2 not above 0"
     negative = value_scale(np.array([-1.0, -2.0]), True)
@@ -172,7 +172,7 @@ def test_missing_cells_are_dotted_and_named():
     assert "···" not in "\n".join(lines(compose(heat(), 80, 24, COLOURS).cells))
 
 
-def test_rows_that_are_numbered_have_ticks_at_whole_numbers_alone():
+def test_numbered_rows_have_ticks_only_at_whole_numbers():
     for height in range(8, 30):
         numbered = arrange(heat(np.zeros((6, 3))).axes, 60, height, (1, 2)).y_ticks
         assert numbered
@@ -181,13 +181,13 @@ def test_rows_that_are_numbered_have_ticks_at_whole_numbers_alone():
     assert any("." in label for _, label in between)
 
 
-def test_nothing_known_at_all_can_be_shown():
+def test_a_map_without_known_values_can_be_shown():
     heat_map = heat(np.full((2, 2), math.nan), z_log=True)
     for colours in (COLOURS, None):
         assert "not computed yet" in "".join(lines(compose(heat_map, 80, 24, colours).cells))
 
 
-def test_the_colours_are_those_of_matplotlib_and_turned_round_on_light_ground():
+def test_the_colours_equal_viridis_of_matplotlib_and_are_reversed_on_light_ground():
     from matplotlib import colormaps
 
     table = np.array(colormaps["viridis"].colors) * 255
@@ -211,7 +211,7 @@ def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
         assert contrast >= 4.5
 
 
-def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
+def test_a_contour_is_drawn_over_the_colours_at_its_place():
     across = ContourLine("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
     cells = painted(heat([[0, 1, 5], [0, 1, 5]], contours=(across,)))
     letters = [set(line) for line in lines(cells)]
@@ -349,7 +349,7 @@ def test_a_narrow_sheet_has_the_scale_below_between_its_ends():
     assert any("colour: loss" in line for line in text)
 
 
-def test_without_colour_the_scale_is_in_words_and_all_is_ascii():
+def test_without_colour_the_scale_is_in_words_and_the_map_is_ascii():
     for size in ((80, 24), (120, 40), (200, 60), (36, 16)):
         cells = compose(criticality(), *size, None).cells
         text = "\n".join(lines(cells))
@@ -379,7 +379,7 @@ def test_y_may_increase_downwards():
         assert sheet.shown.y[iy] == (1 if sheet is down else 40)
 
 
-def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
+def test_unlit_rows_are_grey_or_dotted_and_explained_in_words():
     unlit = np.arange(1, 41) > 20
     heat = matrix(y_down=True, unlit=unlit, unlit_words="not seen yet")
     coloured, plain = (compose(heat, 80, 30, colours) for colours in (COLOURS, None))
@@ -396,7 +396,7 @@ def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
     assert not read_cell(heat, 0, 3).text.endswith("not seen yet")
 
 
-def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_said():
+def test_a_map_without_room_shows_and_names_the_cells_around_its_focus():
     sheet = compose(matrix(y_down=True, focus=(90, 35), full_size=(100, 40)), 60, 14, COLOURS, foot="")
     shown = sheet.shown
     assert len(shown.x) <= sheet.columns
@@ -412,7 +412,7 @@ def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_
     assert "".join(map(chr, cut.cells.glyphs[-1])) == foot, "what has no room is left out as a whole"
 
 
-def test_marked_columns_are_marked_on_the_frame_where_they_are_in_sight():
+def test_visible_marked_columns_are_marked_on_the_frame():
     heat = matrix(columns=(Column("the target", 37),))
     sheet = compose(heat, 80, 24, COLOURS)
     frame = (sheet.top - 1, "▼"), (sheet.top + sheet.rows, "▲")

@@ -39,7 +39,7 @@ def test_every_dot_equals_the_naive_painting_on_log_axes(logs):
         assert dots(painted([curve(y, x)], on)) == expected
 
 
-def test_many_series_on_one_x_paint_what_they_paint_alone():
+def test_series_with_a_shared_x_are_painted_as_if_alone():
     rng = np.random.default_rng(2)
     x = np.sort(rng.uniform(0, 19, 50))
     series = [curve(rng.random(50), x if index % 2 else x + 0.1) for index in range(8)]
@@ -109,7 +109,7 @@ def test_enormous_values_do_not_overflow():
 
 
 @pytest.mark.parametrize("style", ["dashed", "dotted"])
-def test_dashes_stand_still_while_data_grow(style):
+def test_dashes_stay_in_place_while_data_grow(style):
     y = np.linspace(1, 0.2, 200)
     x = np.linspace(0, 19, 200)
     dashes = dots(painted([curve(y, x, style=style)]))
@@ -171,13 +171,13 @@ def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
     assert (picture.colours[0, -1], picture.colours[0, -3], picture.colours[-1, 4]) == (0, 1, 2)
 
 
-def test_marks_stand_side_by_side_only_where_there_is_no_room_to_stand_apart():
+def test_marks_without_room_stand_side_by_side():
     flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "ABCDEFGHIJ"[:COLUMNS]]
     marks = [letter for letter in text(painted(flat))[0] if letter.isalpha()]
     assert sorted(marks) == sorted("ABCDEFGHIJ"[:COLUMNS])
 
 
-def test_a_single_point_of_a_line_beside_the_curves_is_more_than_a_dot():
+def test_a_single_point_of_a_line_is_drawn_as_a_bullet():
     for x in range(20):
         picture = painted([curve([0.5], [x], "", style="long"), curve([1.0], [9])])
         assert ["•" in line for line in text(picture)] == [False, False, True, False, False]
@@ -190,7 +190,7 @@ def test_the_playhead_stands_behind_the_curves():
     assert "┊" not in "".join(text(painted([], playhead=25)))
 
 
-def test_the_playhead_stands_before_what_is_shaded():
+def test_the_playhead_is_drawn_over_shaded_regions():
     x = np.array([0.0, 19.0])
     shade = curve([math.nan] * 2, x, "", band=(np.zeros(2), np.ones(2)), is_region=True)
     picture = painted([shade], playhead=0)
@@ -216,7 +216,7 @@ def test_integer_arrays_are_accepted():
     )
 
 
-def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve_and_hides_nothing():
+def test_a_region_of_theory_is_lighter_than_an_error_band():
     x, nothing = np.array([0.0, 19.0]), [math.nan] * 2
     band = np.array([-math.inf] * 2), np.array([0.75, 0.75])
     light = painted([curve(nothing, x, "", band=band, is_region=True, faint=True)])
@@ -227,7 +227,7 @@ def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve
     assert not painted([curve(nothing, x, "", band=band, is_region=True)], on).remark
 
 
-def test_points_stand_alone_where_they_are_and_no_line_joins_them():
+def test_points_are_drawn_without_joining_lines():
     """Points in the middle of cells: 10 columns of width 0.1, and 5 rows of height 0.2 from the top."""
     x, y = np.array([0.05, 0.55, 0.95]), np.array([0.9, 0.1, 0.5])
     apart = np.column_stack((y, np.full(3, math.nan))).ravel()

@@ -45,7 +45,7 @@ def test_a_traceback_that_cannot_be_kept_is_printed(
 
 
 @pytest.mark.slow
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_closed_pipe_after_the_first_line_is_no_error() -> None:
     program = f"{sys.executable} -m hadamard_tui parts list updates | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -206,7 +206,7 @@ def test_muon_steps_have_singular_values_near_one(shape):
         assert (torch.linalg.svdvals(step) / size - 1).abs().max() < tolerance
 
 
-def test_shampoo_makes_steps_of_the_given_length():
+def test_grafted_and_layer_wise_steps_have_the_prescribed_norm():
     g, w = matrices(2, 4, 5), matrices(2, 4, 5, seed=2)
     plain = moved("shampoo", g)
     for grafting, other in (("sgd", g), ("adam", moved("adam", g))):

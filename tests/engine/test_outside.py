@@ -172,7 +172,7 @@ def test_only_a_python_file_is_loaded(outside: Outside, tmp_path: Path, name: st
     assert refused.value.where == str(tmp_path / name)
 
 
-def test_a_kind_that_exists_is_refused(outside: Outside, tmp_path: Path):
+def test_a_part_with_an_existing_kind_is_refused(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", RULE.replace('tag="half"', 'tag="adam"'))
     outside.request([file])
     with pytest.raises(
@@ -247,9 +247,7 @@ def test_configured_files_are_loaded_with_the_requested_ones(outside: Outside, t
     assert "half" in members("updates")
 
 
-def test_an_error_of_a_loaded_part_is_refused_with_its_place_and_no_other_error(
-    outside: Outside, tmp_path: Path
-):
+def test_only_errors_raised_in_loaded_parts_become_refusals_with_a_place(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", f"{RULE}\n    def fail(self):\n        raise KeyError('w')\n")
     outside.request([file])
     (module,) = outside.modules()

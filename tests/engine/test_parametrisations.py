@@ -110,7 +110,7 @@ def test_weights_and_biases_start_with_the_variance_of_their_layer(parametrisati
         assert promised(start[f"b{number}"], bias) < ERRORS
 
 
-def test_the_output_of_a_mean_field_net_starts_with_numbers_of_size_one():
+def test_output_weights_of_a_mean_field_net_have_variance_c_w():
     start = starts(16, widths=[32], cw=[0.5, 2.0], parametrisation="mean-field")
     assert promised(start["W1"], 0.5 / 16) < ERRORS
     assert promised(start["W2"], 2.0) < ERRORS
@@ -130,7 +130,7 @@ def test_initial_outputs_have_the_size_of_their_parametrisation(parametrisation,
     assert abs(off) < ERRORS
 
 
-def test_ntk_is_the_standard_parametrisation_with_rates_of_c_w_over_fan_in():
+def test_ntk_equals_the_standard_parametrisation_with_rates_of_c_w_over_fan_in():
     shape = {**TANH, "widths": [6, 5], "cw": CW, "cb": CB}
     rates = {"W1": 0.5 / 8, "W2": 1.5 / 6, "W3": 2.0 / 5}
     ntk_predictions = passed({**shape, "parametrisation": "ntk"}, lr=0.05)

@@ -66,7 +66,7 @@ def test_least_squares_has_the_scores_of_the_corrected_formula():
     np.testing.assert_allclose(scores, [0.98150, -0.90383], atol=5e-6)
 
 
-def test_sign_alignment_and_test_error_match_their_formulas():
+def test_sign_alignment_matches_its_formula_and_the_line_is_the_minus_share():
     measures = [
         catalogue.make("measures", "sign-alignment"),
         catalogue.make("measures", "error", rows="test"),

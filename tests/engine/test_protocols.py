@@ -152,7 +152,7 @@ def test_reshuffled_epochs_draw_a_new_order_for_each_pass():
     assert len(seen) > 4
 
 
-def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
+def test_orders_are_drawn_per_replica_and_shared_by_rates_and_targets():
     words = {"kind": "epochs", "train": 6, "epochs": 4, "reshuffle": True}
     learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": [0.02, 0.05], "batch": 1}}
     settings = {"target": "all", "d": D, "protocol": words}
@@ -220,7 +220,7 @@ def test_several_rates_match_single_runs(protocol, architecture):
         np.testing.assert_allclose(curve.stderr_of("loss"), alone.stderr_of("loss"), rtol=1e-6, atol=1e-12)
 
 
-def test_the_oracle_tuned_rate_is_the_one_with_the_lowest_mean():
+def test_the_oracle_tuned_rate_has_the_lowest_mean_loss():
     described = experiment("gaussian", learners={"it": gd("best")}, d=D)
     (best,) = run(described).curves
     listed = run(experiment("gaussian", learners={"it": gd(list(GRID))}, d=D)).curves
@@ -233,7 +233,7 @@ def test_the_oracle_tuned_rate_is_the_one_with_the_lowest_mean():
     assert [curve.best for curve in listed] == [curve is winner for curve in listed]
 
 
-def test_a_diverging_rate_stops_without_the_others():
+def test_a_diverging_rate_stops_only_its_own_curve():
     small, huge = run(experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D)).curves
     assert small.diverged_at is None
     assert small.complete
@@ -257,7 +257,7 @@ def test_variants_repeat_the_labels_of_the_data():
     assert torch.equal(more.labels.view(2, 5, 2, 3, 3), data.labels.view(2, 1, 1, 3, 3).expand(2, 5, 2, 3, 3))
 
 
-def test_mistakes_are_counted_beside_the_loss_of_signs():
+def test_errors_are_measured_for_sign_labels_and_not_for_real_labels():
     described = experiment(learners={"GD": gd(1 / (2 * D))}, d=D)
     np.testing.assert_allclose(run(described).curves[0].mean("error"), (1 - np.arange(D + 1) / D) / 2)
     assert run(experiment("gaussian", learners={"GD": gd(0.1)}, d=D)).curves[0].mean("error") is None

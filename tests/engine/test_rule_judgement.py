@@ -83,7 +83,7 @@ def test_progress_is_reported_while_a_rule_trains():
     assert (shares[0], shares[-1] > 0.5, shares[-1] <= 1) == (0, True, True)
 
 
-def test_rules_that_do_not_fit_a_problem_give_a_reason():
+def test_a_rule_unsuitable_for_a_problem_is_refused_with_a_reason():
     with pytest.raises(BadInput, match="moves only after mistakes"):
         losses_on("Hadamard rows", rule_of("perceptron"))
 
@@ -127,7 +127,7 @@ def test_rules_are_found_by_name_and_unknown_names_are_refused():
         named_rule("SoftSign")
 
 
-def test_arguments_of_a_class_are_options_and_a_partial_stands_for_its_class(monkeypatch):
+def test_rule_of_accepts_classes_partials_and_options(monkeypatch):
     monkeypatch.setattr(optimizers, "registered", {})
     options = {"lr": 0.5, "momentum": 0.9}
     rule = Torch(name="SGD", lr=0.5, options={"momentum": 0.9})

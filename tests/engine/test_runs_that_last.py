@@ -114,7 +114,7 @@ def test_an_index_that_loses_its_log_beside_a_connection_is_rebuilt(suffixes, tm
     assert connected.runs() == before
 
 
-def test_runs_are_listed_without_an_index_that_is_locked(tmp_path, monkeypatch):
+def test_runs_are_listed_while_the_index_is_locked(tmp_path, monkeypatch):
     monkeypatch.setattr(run_index, "PATIENCE", 0.2)
     for seed in range(3):
         stored(tmp_path, seeded(seed))

@@ -115,7 +115,7 @@ def test_predictions_are_0_before_the_least_number_of_examples():
     assert abs(losses[5:] - losses[0]).min() > 1e-3
 
 
-def test_every_regressor_and_classifier_that_scikit_learn_lists_is_known_by_name():
+def test_every_scikit_learn_regressor_and_classifier_is_known_by_name():
     listed = dict(all_estimators(type_filter=["regressor", "classifier"]))
     assert {name: _estimator_class(name) for name in listed} == listed
     assert _estimator_class("RegressorMixin") is None

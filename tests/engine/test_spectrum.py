@@ -33,7 +33,7 @@ def test_the_rank_of_gradient_descent_is_k():
     np.testing.assert_array_equal(spectrum.rank, spectrum.x)
 
 
-def test_the_rank_of_two_linear_layers_is_at_most_2k_plus_1_and_reaches_it():
+def test_the_largest_rank_of_two_linear_layers_is_2k_plus_1():
     described = {"learners": {"two": gd(0.01, **HALF)}, "target": "all", "spectrum": True, "d": 32}
     spectrum = spectrum_of(curve(**described))
     assert (spectrum.rank <= 2 * spectrum.x + 1).all()

@@ -293,7 +293,7 @@ def test_a_store_removes_the_least_recently_used_runs_above_its_limit(tmp_path, 
     assert not any(isinstance(event, NotKept) for event in heard)
 
 
-def test_a_run_larger_than_the_store_limit_keeps_its_first_points(tmp_path):
+def test_a_run_larger_than_the_store_limit_completes_with_a_notice(tmp_path):
     run_sweep(sweep_of(of_gd()), writer=RunWriter(Store(tmp_path / "all")))
     (file,) = (tmp_path / "all").glob("*.run")
     (first, *_) = (frame for frame in journal.frames(file) if frame.kind == "key ")

@@ -139,7 +139,7 @@ def test_a_single_replica_has_no_standard_error():
 
 @pytest.mark.parametrize("block", [1, 7, 64, 5000])
 @pytest.mark.parametrize("capacity", [5, 1023, 1024, 1025, 4000])
-def test_weights_are_kept_at_even_distances_and_at_the_end_below_the_limit(capacity, block):
+def test_weights_are_kept_evenly_and_at_the_end_up_to_the_limit(capacity, block):
     curve = hand_made(capacity, block=block, d=3)
     kept_count = len(curve.weights_x)
     stride = -(-(capacity - 1) // (descent.MOST_WEIGHT_RECORDS - 1))
@@ -169,7 +169,7 @@ def test_a_long_run_keeps_all_losses_and_thinned_weights(monkeypatch):
         assert np.array_equal(curve.weights, other.weights[records_with_weights])
 
 
-def test_weights_of_nets_that_are_not_linear_are_not_kept():
+def test_weights_of_nonlinear_nets_are_not_kept():
     net = gd(0.01, kind="dense", widths=[4], activation="relu")
     assert run(experiment(learners={"net": net}, d=4)).curves[0].weights is None
 

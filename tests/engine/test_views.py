@@ -259,7 +259,7 @@ def test_a_share_of_replicas_has_a_binomial_error(random):
     assert "share of replicas" in seen.absences.lines["ri-signed"], "a bound on the mean bounds no share"
 
 
-def test_the_standard_error_of_a_share_is_that_of_many_draws():
+def test_the_standard_error_of_a_share_matches_many_draws():
     """Of 4000 sets of 25 draws of which each holds with probability 0.3."""
     share, draws = ReplicaShare(below=0.3), np.random.default_rng(1).random((4000, 25, 1))
     shares = [reductions.holds(share, values).mean() for values in draws]
@@ -351,7 +351,7 @@ def test_invalid_shares_and_places_are_refused_with_place_and_remedy(words, wher
     assert reason in caught.value.fault
 
 
-def test_over_averages_only_the_selected_replicas(random):
+def test_curves_average_only_the_selected_replicas(random):
     for words in ({}, {"running": "min"}):
         (curve_view,) = view_of_run(curve("GD", random), **words).curves
         values = np.minimum.accumulate(random, 1) if words else random
@@ -589,7 +589,7 @@ def test_planned_places_of_a_run_are_not_copied(random):
     np.testing.assert_array_equal(curve_view.places.clock, X[:4])
 
 
-def test_the_strongest_bound_is_highest_with_ties_broken_elsewhere(random):
+def test_strongest_bound_returns_the_highest_bound_and_breaks_ties_at_other_places(random):
     flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
     lines = [line(flat), line(steep, kind="svd"), line(steep / 2, kind="weak")]
     seen = view_of_run(curve("GD", random), lines=lines)
@@ -670,7 +670,7 @@ def test_a_picture_along_rates_without_listed_rates_is_refused():
         reading.parse(document)
 
 
-def test_a_picture_along_a_list_of_one_rate_has_that_place():
+def test_a_picture_along_a_single_listed_rate_has_one_place():
     described = experiment("hadamard", learners={"GD": gd([0.1])}, d=8)
     seen = view(Picture(x="rate", measure=LOSS), of_one(described, run(described)))
     (curve,) = seen.curves
@@ -704,7 +704,7 @@ def test_learners_without_a_measure_have_a_reason_instead_of_a_curve():
     }, "a reference is none of those that are looked at"
 
 
-def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record():
+def test_a_picture_of_the_last_record_is_empty_before_any_record():
     end = {"measure": "loss", "below": 0.5}
     document = {
         "axes": [{"name": "size", "values": [2, 4]}],

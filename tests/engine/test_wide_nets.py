@@ -187,14 +187,14 @@ def of_pair(cosine, variance=1.0):
 
 
 @pytest.mark.parametrize("cosine", [-0.9, 0.0, 0.3, 0.9999, 1.0])
-def test_the_mean_of_a_product_is_the_arc_cosine_formula_for_relu(cosine):
+def test_the_mean_of_a_product_follows_the_arc_cosine_formula_for_relu(cosine):
     covariances = np.array([[[2.0, cosine * np.sqrt(6.0)], [cosine * np.sqrt(6.0), 3.0]]])
     mean = np.sqrt(6.0) * (np.sqrt(1 - cosine**2) + cosine * (np.pi - np.arccos(cosine))) / (2 * np.pi)
     assert wide_nets.product_mean(relu, covariances)[0] == pytest.approx(mean, abs=1e-13)
 
 
 @pytest.mark.parametrize("variance", [0.5, 2.0])
-def test_the_mean_of_a_product_is_the_double_integral_for_tanh(variance):
+def test_the_mean_of_a_product_matches_the_double_integral_for_tanh(variance):
     places, weights = np.polynomial.hermite_e.hermegauss(150)
     weights = weights / weights.sum()
     second = np.tanh(np.sqrt(variance) * (0.6 * places[:, None] + 0.8 * places)) @ weights

@@ -65,7 +65,7 @@ def small(**words):
     return experiment(learners=SMALL, d=16, **words)
 
 
-def test_a_run_from_start_to_finish():
+def test_an_uninterrupted_run_sends_its_events_and_completes_its_curves():
     watched = Watched(small())
     watched.worker.start()
     watched.end("finished")
@@ -174,7 +174,7 @@ LONG = experiment("gaussian", learners={"wild": gd(3.0), "GD": gd(1e-4), "LLS": 
 """Its first learner diverges within a few records, which is a moment in the middle of the run."""
 
 
-def test_pause_in_the_middle_holds_all_learners_and_resume_completes_them():
+def test_pausing_holds_all_learners_and_resuming_completes_them():
     def during(watched, event):
         if isinstance(event, Diverged):
             watched.worker.pause()
@@ -193,7 +193,7 @@ def test_pause_in_the_middle_holds_all_learners_and_resume_completes_them():
     assert sum(isinstance(event, Diverged) for event in watched.received) == 1
 
 
-def test_stop_in_the_middle_keeps_the_curves_so_far():
+def test_a_stopped_run_keeps_its_partial_curves():
     def during(watched, event):
         if isinstance(event, Diverged):
             watched.worker.stop()
@@ -349,7 +349,7 @@ def test_files_deleted_since_reading_refuse_the_run(tmp_path):
     watched.end("failed")
 
 
-def test_two_workers_side_by_side_do_not_disturb_each_other():
+def test_two_concurrent_workers_give_the_results_of_single_workers():
     pair = [Watched(small(seed=seed)) for seed in (1, 2)]
     for watched in pair:
         watched.worker.start()

@@ -79,7 +79,7 @@ def test_the_legend_joins_equal_curves_as_the_screen_does(trace: ht.Trace, ax: A
         assert to_hex(handle.get_color()) == to_hex(line.get_color())  # type: ignore[attr-defined]
 
 
-def test_curves_along_each_other_share_their_line_by_turns(trace: ht.Trace, ax: Axes) -> None:
+def test_coinciding_curves_share_a_line_with_alternating_dashes(trace: ht.Trace, ax: Axes) -> None:
     trace.plot(ax)
     by_name = {line.get_label(): line for line in ax.lines}
     shared = [by_name[learner_name]._dash_pattern for learner_name in ("GD", "≡ least squares")]  # type: ignore[attr-defined]

@@ -82,14 +82,14 @@ def test_parquet_has_the_same_as_csv(shown: Shown):
     assert b"At size = 8, average square loss is" in table.schema.metadata[b"end: caption"]
 
 
-def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
+def test_exported_json_contains_all_pictures_and_claims(shown: Shown):
     assert shown.pictures is not None
     drawn_results = shown.pictures.results
     assert content(Path("a.json"), shown, "") == encode(DOCUMENT, drawn_results, judge(drawn_results))
     assert json.loads(content(Path("a.json"), shown, ""))["schema"] == 2
 
 
-def test_the_figure_is_that_of_the_picture_which_is_shown(shown: Shown):
+def test_the_exported_figure_shows_the_chosen_picture(shown: Shown):
     assert b">size<" in content(Path("a.svg"), shown, "")
     heat = with_picture(shown, 1, "GD")
     assert b">Map<" in content(Path("a.svg"), heat, "")

@@ -93,7 +93,7 @@ def check_that_it_loads_nothing(page: str) -> None:
         assert name in ids
 
 
-def test_a_page_says_what_the_run_has_shown(page: str) -> None:
+def test_a_page_shows_title_source_charts_claims_and_command(page: str) -> None:
     for words in ("Eight &lt;features&gt;", "Look at this.", "Source: WKA21", "rotation-invariant bound"):
         assert words in page
     assert "✓" in page
@@ -131,7 +131,9 @@ def test_the_index_has_each_page_under_its_subject() -> None:
     assert "2 of 3 claims hold" in text
 
 
-def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_result_is_shared_and_reported_without_a_new_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert (
         main(["run", "hadamard-128", "--set", "problem.matrix.d=16", "--set", "claims=[]", "--out", "r.json"])
