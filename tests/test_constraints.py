@@ -71,7 +71,7 @@ def required(wanted: Requirement, versions: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("part", ["program", "test"])
-def test_everything_that_is_installed_is_pinned_at_its_version(part: str) -> None:
+def test_every_installed_package_is_pinned_at_its_version(part: str) -> None:
     groups = PROJECT["dependency-groups"]
     wanted = PROJECT["project"]["dependencies"] + groups["build"] if part == "program" else groups[part]
     versions: dict[str, str] = {}
@@ -124,5 +124,5 @@ def test_no_pin_requires_cuda_libraries(part: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
-def test_the_example_of_the_readme_needs_no_extra(name: str) -> None:
+def test_imports_of_the_readme_example_are_plain_dependencies(name: str) -> None:
     assert name in {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}

@@ -40,7 +40,7 @@ def module(request, tmp_path, monkeypatch):
     return loaded
 
 
-def test_every_example_is_a_part_or_a_panel(module):
+def test_every_example_defines_a_part_or_a_panel(module):
     parts = [
         member
         for member in vars(module).values()
@@ -158,7 +158,7 @@ def test_experimental_examples_do_not_change_stable_parts(copy):
     assert all(test.rpartition("::")[2] in report for test in UNCHANGED)
 
 
-def test_experimental_examples_have_no_words_on_the_page_of_messages(copy, monkeypatch):
+def test_experimental_examples_add_no_words_to_the_page_of_messages(copy, monkeypatch):
     spec = importlib.util.spec_from_file_location("messages_of_the_copy", ROOT / "docs" / "messages.py")
     messages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(messages)

@@ -20,7 +20,7 @@ def test_the_readme_is_short():
     assert [line for line in lines if len(line) > 120] == []
 
 
-def test_the_readme_shows_an_animation_and_three_pictures_that_load_quickly():
+def test_the_readme_shows_an_animation_and_three_small_pictures():
     pictures = [ROOT / path for path in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)]
     assert [picture.suffix for picture in pictures] == [".gif", ".svg", ".svg", ".svg"]
     assert max(picture.stat().st_size for picture in pictures) <= LARGEST_PICTURE

@@ -155,7 +155,7 @@ def test_a_backend_that_differs_from_dense_is_a_finding(monkeypatch: pytest.Monk
     assert "backend" in [finding.what for finding in check(SMALL)[0]]
 
 
-def test_rounding_that_a_rule_magnifies_is_no_difference_of_backends() -> None:
+def test_rounding_magnified_by_a_rule_is_no_difference_of_backends() -> None:
     """Steps of online Newton at this rate overshoot, and its matrices are float64 in every run."""
     unstable = {
         **with_learner(architecture={"kind": "linear"}, update={"kind": "online-newton", "lr": 2.0}),

@@ -99,7 +99,7 @@ def test_every_preset_has_current_stored_curves():
     assert stale == [], "make update runs them"
 
 
-def test_a_chart_gets_the_new_title_of_its_preset_without_a_run(script):
+def test_retitling_a_preset_updates_its_chart_without_a_run(script):
     script.main()
     (chart := script.PICTURES / "rank-64.svg").write_text(
         "<svg><title>A &lt; B</title><text>A &lt; B</text></svg>"
@@ -144,7 +144,7 @@ def test_presets_are_run_once_and_again_after_a_change(script, capsys):
     assert "**another**" in script.PAGE.read_text()
 
 
-def test_a_preset_with_stored_curves_of_an_earlier_version_is_run_again(script):
+def test_a_preset_with_outdated_stored_curves_is_run_again(script):
     script.main()
     stored.write("rank-64", stored.StoredPictures("another"))
     script.main()
@@ -167,7 +167,7 @@ def test_an_interrupted_gallery_run_continues_with_the_remaining_presets(script,
     assert script.ran == ["eg-128", "rank-64", "vaw-128"]
 
 
-def test_only_the_named_presets_are_run_and_stale_ones_are_listed(script, monkeypatch, capsys):
+def test_only_the_named_presets_are_run_and_stale_presets_are_listed(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["gallery.py", "rank-64"])
     script.main()
     script.main()

@@ -36,7 +36,7 @@ def test_no_folder_exceeds_its_limit_of_vague_names(rooms: dict[str, Counter[str
     assert risen == {}, "say what the new names hold (tests/names.py has the words), or measure the room anew"
 
 
-def test_limits_are_the_present_counts(rooms: dict[str, Counter[str]]) -> None:
+def test_limits_equal_the_current_counts_of_vague_names(rooms: dict[str, Counter[str]]) -> None:
     counts = {room: vague(names) for room, names in rooms.items()}
     loose = {room: limit for room, limit in limits().items() if counts.get(room, -1) < limit}
     assert loose == {}, "run `python tests/names.py`, so that these limits do not let the counts rise again"

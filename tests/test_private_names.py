@@ -76,9 +76,7 @@ def test_private_names_of_modules_named_tuples_and_own_classes_are_allowed(line:
         ("_parent = None", Widget, ["_parent"]),
     ],
 )
-def test_a_private_name_that_a_widget_reads_sets_or_overrides_is_found(
-    body: str, base: type, names: list[str]
-):
+def test_private_names_read_set_or_overridden_by_a_widget_are_found(body: str, base: type, names: list[str]):
     tree = ast.parse(f"class Own(Base):\n {body}")
     widget_class = type("Own", (base,), {})
     assert [name for _, name in uses_in(tree, {"Own": widget_class})] == names

@@ -70,7 +70,7 @@ def test_every_relative_link_of_the_pages_resolves():
                 assert f"{linked.stem}#{slug}" in addresses, f"{file.name}: {path}#{slug}"
 
 
-def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_reasons_and_linked_sources():
+def test_theory_pages_have_a_question_and_complete_sections():
     for page in theory_pages.pages():
         assert len(page.question.split()) >= 10, page.name
         assert page.sections, page.name
@@ -161,7 +161,7 @@ def test_a_section_is_found_by_address_slug_and_citations():
 
 
 @pytest.mark.parametrize("wanted", ["loses", "hadamard#", "theory.md §99", ""])
-def test_an_unknown_section_is_refused_in_one_line(wanted):
+def test_an_unknown_section_is_refused_on_one_line(wanted):
     with pytest.raises(BadInput, match="there is no section of the theory pages"):
         find(wanted)
 

@@ -249,7 +249,7 @@ switch undo zoom
 """
 
 
-def test_help_of_every_key_begins_with_a_verb() -> None:
+def test_the_help_of_every_key_begins_with_a_verb() -> None:
     first_words = {action.id: action.help.split()[0].lower() for action in ACTIONS}
     assert {key: word for key, word in first_words.items() if word not in VERBS.split()} == {}
 
@@ -270,7 +270,7 @@ def test_no_action_uses_a_key_that_terminals_multiplexers_or_browsers_intercept(
 
 
 @pytest.mark.slow
-async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp):
+async def test_the_palette_and_the_help_page_list_every_action(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         offered = {command.title for command in app.get_system_commands(app.screen)}
         actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
@@ -306,7 +306,7 @@ async def test_configured_keys_replace_the_default_keys(editable: EditableExperi
 @pytest.mark.set_up("filled")
 @pytest.mark.parametrize(("size", "opens"), [((80, 24), "s opens the set-up, tab"), (WIDE, "at once: tab")])
 @pytest.mark.slow
-async def test_a_message_that_is_in_sight_is_not_shown_again_and_its_keys_lead_to_a_number(
+async def test_a_visible_message_is_not_repeated_and_names_keys_to_a_number(
     editable: EditableExperiment, size: tuple[int, int], opens: str
 ):
     app = HadamardApp(editable)

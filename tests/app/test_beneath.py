@@ -177,7 +177,7 @@ def test_a_legend_keeps_its_margin_blank() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html"])
-def test_both_charts_have_the_same_x_at_the_same_place(suffix: str, finished: Results) -> None:
+def test_stacked_charts_have_aligned_x_axes(suffix: str, finished: Results) -> None:
     shown = first_picture(DOCUMENT, finished, judge(finished))
     upper, lower = (left_margin(shown_chart.axes) for shown_chart in charts_of(shown))
     assert upper != lower, "the labels of the two y-axes differ in width"

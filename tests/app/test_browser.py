@@ -152,7 +152,7 @@ def standing(options: OptionList) -> str | None:
 
 
 @pytest.mark.slow
-async def test_typed_text_filters_the_list_and_enter_opens_without_a_run(app: HadamardApp):
+async def test_typing_filters_the_list_and_enter_opens_a_preset_without_a_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         options = await browse(app, pilot)
         assert standing(options) == "hadamard-128"

@@ -51,7 +51,7 @@ def test_a_window_left_of_a_log_axis_gives_valid_limits():
 
 
 @pytest.mark.slow
-async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
+async def test_an_impossible_log_axis_is_refused_with_the_reason():
     learner = {"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": 0.01}}
     problem = {"matrix": {"kind": "hadamard", "d": 16}, "target": "zero"}
     nothing_to_learn = reading.parse({"problem": problem, "protocol": "one-pass", "learners": [learner]})
@@ -64,7 +64,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
 
 
 @pytest.mark.slow
-async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: HadamardApp):
+async def test_a_panel_with_negative_values_stays_linear_with_a_note(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("2", "y")
@@ -72,7 +72,7 @@ async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: Hadama
 
 
 @pytest.mark.slow
-async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardApp):
+async def test_a_zoom_survives_refreshes_and_follows_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("z")
         assert app.laboratory.chart_options.window is None  # nothing to zoom into yet
@@ -131,7 +131,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableExperiment):
+async def test_the_band_key_hides_and_shows_bands_and_requires_replicas(editable: EditableExperiment):
     editable.put("problem.matrix.kind", "gaussian")
     editable.put("run.replicas", 3)
     app = HadamardApp(editable)
@@ -158,7 +158,7 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
 
 
 @pytest.mark.parametrize("around", [0.0, 13.0, 50.0, 100.0])
-def test_a_zoom_keeps_its_centre_where_it_is(around: float):
+def test_a_zoom_keeps_its_centre_in_place(around: float):
     once = ChartOptions().zoomed(0.5, around, X)
     assert once.window is not None
     low, high = once.window
@@ -167,7 +167,7 @@ def test_a_zoom_keeps_its_centre_where_it_is(around: float):
     assert once.zoomed(2, around, X).window is None
 
 
-def test_a_zoom_never_shows_less_than_a_few_records():
+def test_a_zoom_shows_at_least_a_few_evaluation_points():
     chart_options = ChartOptions()
     for _ in range(20):
         chart_options = chart_options.zoomed(0.5, 40.0, X)

@@ -37,7 +37,7 @@ def told(app: HadamardApp) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app: HadamardApp):
+async def test_pinned_runs_can_be_overlaid_listed_renamed_deleted_and_repeated(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         await pilot.press("c", "D", "N")
         await pilot.pause(0.05)
@@ -101,7 +101,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp, size: tuple[int, int]):
+async def test_the_list_of_runs_is_a_drawer_on_smaller_screens(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
         await pilot.press("c")
@@ -268,7 +268,7 @@ def test_pinned_runs_with_equal_differences_have_distinct_names(monkeypatch: pyt
 
 
 @pytest.mark.slow
-async def test_the_headline_beside_a_pinned_run_says_how_far_the_change_moves_the_curves():
+async def test_the_headline_beside_a_pinned_run_quantifies_the_effect_of_the_change():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, HUGE) as pilot:
         await finished(app, pilot)
@@ -319,7 +319,7 @@ async def test_finished_runs_are_listed_and_compared_in_pairs(app: HadamardApp):
         assert [run.name for run in laboratory.runs.pinned] == ["run 1", "run 3"]
 
 
-def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
+def test_excess_runs_drop_the_oldest_unpinned_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
     sessions = [

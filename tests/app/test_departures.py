@@ -124,7 +124,7 @@ def test_the_first_signal_requests_the_end_and_the_second_signal_forces_it(name:
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
-def test_the_app_survives_stop_and_continue_and_garbled_input_and_quits(opened: Open, last: Path) -> None:
+def test_the_app_survives_suspension_and_garbled_input(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     before = termios.tcgetattr(terminal.line)
     terminal.shows("r runs it")
@@ -215,7 +215,7 @@ def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, la
     assert size_kept(last) == 16
 
 
-def test_an_error_in_the_thread_that_reads_keys_ends_the_app(opened: Open, last: Path) -> None:
+def test_an_error_in_the_input_thread_ends_the_app(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL, script=DEAF)
     terminal.shows("r runs it")
     terminal.press(b"?")

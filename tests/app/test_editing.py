@@ -153,7 +153,7 @@ def test_an_error_in_the_problem_leaves_out_no_claim(talk: EditableExperiment):
     assert not talk.left_out
 
 
-def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: EditableExperiment):
+def test_renaming_a_learner_letter_by_letter_renames_it_in_claims(talk: EditableExperiment):
     for learner_name in ("G", "", "E", "EG", "EGU", "EGU ", "EGU 2"):
         talk.put("learners[0].name", learner_name)
     assert talk.error is None
@@ -163,7 +163,7 @@ def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: E
 
 
 @pytest.mark.slow
-def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableExperiment):
+def test_renaming_an_axis_letter_by_letter_keeps_its_points(edge: EditableExperiment):
     before = edge.sweep().points
     for axis_name in ("et", "e", "", "k", "ke", "k_"):
         edge.put("axes[0].name", axis_name)
@@ -177,7 +177,7 @@ def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableE
 
 
 @pytest.mark.slow
-def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment):
+def test_renaming_a_picture_renames_it_in_claims(edge: EditableExperiment):
     before = [claim["picture"] for claim in edge.document["claims"]]
     assert before.count("loss") > 1
     for picture_name in ("los", "", None, "sharpness", "cost"):
@@ -246,7 +246,7 @@ def test_removing_an_axis_replaces_it_by_its_first_value(edge: EditableExperimen
     assert set(whys(edge)) >= {number for number, claim in enumerate(claims) if "eta" in str(claim["curve"])}
 
 
-def test_a_heat_map_whose_axis_is_removed_becomes_curves():
+def test_removing_the_axis_of_a_heat_map_turns_it_into_curves():
     editable = EditableExperiment.of("critical-line")
     editable.remove("axes", 0)
     assert editable.error is None
@@ -268,7 +268,7 @@ def test_removing_a_picture_clears_references_to_it_from_beneath(edge: EditableE
     assert edge.document["pictures"][0].get("beneath") is None
 
 
-def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
+def test_pictures_and_claims_can_be_added_and_removed(talk: EditableExperiment):
     assert talk.add("pictures") == 0
     assert talk.add("claims") == 8
     assert talk.error is None
@@ -470,7 +470,7 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
         ("spline", "[-1, 0], [0, 1.5], [2, 0.5]", [[-1, 0], [0, 1.5], [2, 0.5]]),
     ],
 )
-def test_typed_text_means_the_same_as_toml_and_shown_text_can_be_typed_again(
+def test_typed_text_is_parsed_like_toml_and_shown_text_survives_a_round_trip(
     field_name: str, typed: str, value: Any
 ):
     assert value_of(FIELDS[field_name], typed) == value

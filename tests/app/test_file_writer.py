@@ -126,7 +126,7 @@ def look_of(app: App[None], word: str) -> tuple[object, bool]:
     return segment.style.color, bool(segment.style.dim)
 
 
-async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_command_that_installs_it(
+async def test_an_unavailable_file_format_is_dimmed_beside_its_install_command(
     page: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
@@ -358,7 +358,7 @@ sys.exit(app.open_app(begin(None, "hadamard-128", False, True, None, False)))
 
 
 @pytest.mark.slow
-def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path) -> None:
+def test_quitting_abandons_a_slow_file_with_a_message(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )

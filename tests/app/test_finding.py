@@ -95,7 +95,7 @@ async def test_a_term_finds_its_explanation_before_presets(app: HadamardApp):
     assert hits_by_name["Theory: ri-signed"].score > BY_WORDS
 
 
-async def test_characters_typed_while_the_index_is_read_do_not_end_the_search(
+async def test_typing_during_the_load_of_the_index_does_not_end_the_search(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     may_read = Event()

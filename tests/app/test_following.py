@@ -52,7 +52,7 @@ def following(path: Path, heard: list[object]) -> Session:
     return session
 
 
-def test_a_run_that_has_ended_is_shown_to_its_end(tmp_path):
+def test_a_follower_shows_an_ended_run_to_its_end(tmp_path):
     session = following(stored(tmp_path), [])
     until(lambda: session.outcomes is not None)
     assert session.trace is not None
@@ -147,7 +147,7 @@ def longest_lag(folder: Path, pause: float) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pause", [0.1, 2.0], ids=["many records a second", "a record every two seconds"])
-def test_a_live_run_is_followed_at_most_a_second_behind(tmp_path, pause):
+def test_a_follower_lags_a_live_run_by_at_most_a_second(tmp_path, pause):
     lags = []
     while len(lags) < ATTEMPTS and not any(lag < 1 for lag in lags):
         lags.append(longest_lag(tmp_path / str(len(lags)), pause))

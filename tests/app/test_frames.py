@@ -53,7 +53,7 @@ async def test_a_run_causes_no_new_layout(app: HadamardApp, size: tuple[int, int
 
 
 @pytest.mark.slow
-async def test_a_change_by_a_key_is_drawn_before_the_next_frame_is_due(
+async def test_a_change_by_a_key_is_drawn_before_the_next_frame(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     async with opened(app, WIDE) as pilot:

@@ -257,7 +257,7 @@ async def test_arrow_keys_scroll_the_text_reached_by_jump_mode(app: HadamardApp)
         await until(pilot, lambda: session_of(app).playback.place < place)
 
 
-async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableExperiment):
+async def test_labels_are_legible_in_every_theme_and_in_ascii(editable: EditableExperiment):
     for look in COLOUR_THEMES.values():
         assert contrast(str(look.theme.accent), str(look.theme.background)) >= 4.5  # WCAG 1.4.3, text
     app = HadamardApp(editable, config=Config(ascii=True))

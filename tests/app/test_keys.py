@@ -18,7 +18,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
-def test_garbled_input_is_no_key_but_the_next_input_is(garbage: str) -> None:
+def test_garbled_input_produces_no_key_and_does_not_affect_the_next_key(garbage: str) -> None:
     keys = InputReader()
     assert keys.messages(garbage) == []
     assert [key.key for key in keys.messages("r") if isinstance(key, events.Key)] == ["r"]
@@ -57,7 +57,7 @@ def test_a_delay_within_a_paste_produces_no_keys(monkeypatch: pytest.MonkeyPatch
     assert len(messages) == 1
 
 
-def test_only_a_lone_escape_waits_for_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_lone_escape_waits_for_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     keys, now = InputReader(), 0.0
     monkeypatch.setattr("textual._parser.get_time", lambda: now)
     assert keys.messages("a\x1b")

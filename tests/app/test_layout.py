@@ -100,7 +100,7 @@ def every_second_size(first: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow
-async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: HadamardApp):
+async def test_widgets_are_not_cut_and_do_not_overlap_at_any_size(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in every_second_size(0):
             await pilot.resize_terminal(*size)
@@ -126,7 +126,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
 
 
 @pytest.mark.slow
-async def test_each_size_of_the_screen_has_its_layout(app: HadamardApp):
+async def test_each_screen_size_has_its_layout(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in SIZES:
             width, _ = size
@@ -151,7 +151,7 @@ async def test_each_size_of_the_screen_has_its_layout(app: HadamardApp):
 
 @pytest.mark.slow
 @pytest.mark.drawn
-async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
+async def test_a_screen_that_is_too_small_shows_a_message_while_the_run_continues(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
@@ -172,7 +172,7 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_resizing_while_it_runs_is_safe(app: HadamardApp):
+async def test_resizing_during_a_run_is_safe(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         for size in SIZES[::2]:
@@ -190,7 +190,7 @@ async def words_at(app: HadamardApp, pilot: Pilot[None], panel: str) -> str:
 
 
 @pytest.mark.slow
-async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardApp):
+async def test_keys_scroll_texts_longer_than_their_panel(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         await words_at(app, pilot, "why")
@@ -210,7 +210,7 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
 
 
 @pytest.mark.slow
-async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
+async def test_a_panel_names_the_scroll_key_only_if_its_text_is_cut():
     class OfWords(App[None]):
         CSS = """#words { height: 1fr; } #words.-cut { border-bottom: blank; } Static { height: auto; }"""
 
@@ -258,7 +258,7 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
 
 
 @looped("width", range(58, 210, 7))
-def test_the_columns_fill_the_width_and_never_more(width: int):
+def test_the_columns_fill_exactly_the_width(width: int):
     for shown_heads in (frozenset[str](), frozenset({"rate", "invariant", "which"})):
         shape = columns(width, ["a name of some length", "b"], Heads(optional=shown_heads))
         assert sum(shape.values()) + 2 * len(shape) <= width
@@ -385,7 +385,7 @@ async def test_charts_of_sampled_presets_keep_their_rows(app: HadamardApp):
                 check_chart(app, rows)
 
 
-async def test_the_chart_or_a_panel_is_shown_alone_and_escape_goes_back(app: HadamardApp):
+async def test_a_chart_or_panel_can_fill_the_screen_until_escape(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         chart, panel = app.laboratory.query_one("#loss"), app.laboratory.query_one("#panel")
@@ -449,7 +449,7 @@ async def test_a_cut_headline_ends_in_an_ellipsis(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_long_table_and_a_long_headline_leave_the_chart_its_rows(app: HadamardApp):
+async def test_the_chart_keeps_its_rows_beside_a_long_table_and_headline(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         app.laboratory.query_one(Caption).say("word " * 30)

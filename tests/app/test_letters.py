@@ -31,7 +31,7 @@ def test_letters_stay_fixed_and_letters_of_removed_learners_are_not_reused():
     assert editable.letters == [0, 1, 2, 3, 4]
 
 
-def test_a_learner_keeps_its_hue_while_others_come_and_go_and_bounds_change():
+def test_a_learner_keeps_its_hue_as_learners_and_bounds_change():
     editable = EditableExperiment.of("hadamard-128")
     kinds = {"GD": "gradient", "least squares": "exact", "EGU": "multiplicative", "EGU±": "multiplicative"}
     kinds["spindly"] = "sparse"
@@ -65,7 +65,7 @@ def letters(app: HadamardApp) -> dict[str, str]:
 
 
 @pytest.mark.slow
-async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_letter(app: HadamardApp):
+async def test_list_table_and_chart_use_the_same_letters_for_learners(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         run = table(app)

@@ -93,7 +93,7 @@ def test_no_frame_is_drawn_while_the_last_frame_is_being_written() -> None:
     assert FrameRate(20).adapt(None)
 
 
-def test_over_ssh_there_are_fewer_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_terminal_gets_fewer_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     assert most_frames(20, 5) == 20
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 5 192.0.2.2 22")
     assert most_frames(20, 5) == 5

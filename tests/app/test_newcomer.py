@@ -105,7 +105,7 @@ async def test_the_law_shows_its_slopes_with_their_reasons(size: tuple[int, int]
         await until(pilot, lambda: screen_text(app).count("why log d:") == 2)
 
 
-async def test_the_welcome_says_which_lines_run_at_once() -> None:
+async def test_the_welcome_page_tells_apart_entries_that_run_and_entries_that_open() -> None:
     app = HadamardApp(EditableExperiment.of("hadamard-128"), first=True)
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: "enter runs" in screen_text(app))
@@ -133,12 +133,12 @@ def test_help_explains_charts_of_other_measures_than_the_loss(word: str):
     assert word in dict(questions())["What do the other charts show?"].casefold()
 
 
-async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_columns(app: HadamardApp):
+async def test_a_changed_preset_shows_its_full_name_at_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])
 
 
-def test_help_says_which_learners_cannot_enter_the_shaded_region():
+def test_help_names_the_learners_excluded_from_the_shaded_region():
     answers = dict(questions())
     excluded = "their loss cannot stay below this bound, in the shaded region"
     assert excluded in answers["What are the dashed lines?"]
@@ -160,7 +160,7 @@ def test_the_story_names_the_label_and_the_measures_of_headline_and_law():
     assert "After 30 examples, their loss stays below a tenth" in story
 
 
-async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):
+async def test_an_opened_preset_shows_its_story(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press(panel_key("why"))
         await app.choose_preset("rank-64")
@@ -171,7 +171,7 @@ async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):
 
 
 @pytest.mark.set_up("filled")
-async def test_the_footer_shows_no_key_that_a_field_takes_as_text(app: HadamardApp):
+async def test_the_footer_hides_keys_taken_as_text_by_the_focused_field(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         footer, setup = app.laboratory.query_one(Keys), app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: "run" in footer.entries and setup.query(NumberEntry))
@@ -183,7 +183,7 @@ async def test_the_footer_shows_no_key_that_a_field_takes_as_text(app: HadamardA
         await until(pilot, lambda: "run" in footer.entries)
 
 
-async def test_the_list_of_presets_says_that_it_is_being_read(app: HadamardApp, monkeypatch):
+async def test_the_preset_list_shows_that_it_is_loading(app: HadamardApp, monkeypatch):
     is_read = threading.Event()
 
     def slow(opened: str | None) -> list[PresetGroup]:

@@ -74,7 +74,7 @@ def choices_of(name: str, **changes: object) -> TableChoices:
     return TableChoices(name, settings, reference, **changes)  # type: ignore[arg-type]
 
 
-def test_a_table_of_numbers_is_an_experiment_with_a_square_loss_on_held_out_rows(folder: Path):
+def test_a_table_of_numbers_becomes_a_square_loss_experiment_with_held_out_rows(folder: Path):
     choices = choices_of(f"{folder}/houses.csv", test_share=0.25, rotate=True)
     experiment = documents.first(document(choices, choices.read()))
     assert (experiment.n, experiment.d) == (ROWS, 3 + 1)  # and the bias
@@ -126,7 +126,7 @@ def test_few_distinct_whole_numbers_are_classes_unless_declared_numbers(folder: 
         table_experiment.kind_of(choices_of(f"{folder}/houses.csv").read(), "classes")
 
 
-def test_a_path_is_completed_by_tables_then_folders(folder: Path):
+def test_path_completion_lists_tables_before_folders(folder: Path):
     assert completions("") == ["houses.csv", "sold.csv", "unclear.csv", "more/", "../"]
     assert completions("S") == ["sold.csv"]
     assert completions(f"{folder}/mo") == [f"{folder}/more/"]
@@ -171,7 +171,7 @@ async def test_typing_a_file_name_and_enter_twice_starts_its_run(
 
 
 @pytest.mark.slow
-async def test_enter_before_the_list_opens_what_was_typed(app: HadamardApp, folder: Path):
+async def test_enter_before_the_list_appears_opens_the_typed_file(app: HadamardApp, folder: Path):
     async with opened(app, SMALL) as pilot:
         await at_the_page(app, pilot)
         for typed in (*"sol", "enter"):
@@ -348,7 +348,7 @@ async def test_closing_the_page_stops_its_diagnosis(app: HadamardApp, folder: Pa
 
 
 @pytest.mark.slow
-async def test_the_list_of_presets_opens_the_page(app: HadamardApp, folder: Path):
+async def test_the_preset_list_opens_the_page_of_own_tables(app: HadamardApp, folder: Path):
     async with opened(app, SMALL) as pilot:
         await app.choose_preset(OWN_TABLE)
         await until(pilot, lambda: isinstance(app.screen, OwnTable) and app.screen.query("#files"))

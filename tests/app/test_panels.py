@@ -120,7 +120,9 @@ def series(shown: Plot | Text) -> dict[str, Series]:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_shows_something_at_every_place(panel, one_target: PanelContext, many: PanelContext):
+def test_every_panel_shows_content_at_every_playhead_position(
+    panel, one_target: PanelContext, many: PanelContext
+):
     for context in (one_target, many):
         for place in (0.0, 5.0, 16.0):
             for chart_options in (
@@ -165,7 +167,7 @@ def test_the_first_panels_have_digit_keys_and_descriptions():
     )
 
 
-def test_weights_have_the_target_on_top(one_target: PanelContext):
+def test_the_weight_of_the_target_is_drawn_on_top(one_target: PanelContext):
     shown = weights_panel.show(one_target)
     assert isinstance(shown, Plot)
     assert len(shown.series) == 16
@@ -211,7 +213,7 @@ def test_the_weights_panel_explains_a_learner_without_weights_per_feature():
 
 
 @pytest.mark.parametrize("target", ["problem.target.index=3", 'problem.target={kind="coin"}'])
-def test_the_weights_of_a_run_with_one_evaluation_point_stand_by_feature(target: str):
+def test_weights_at_a_single_evaluation_point_are_drawn_by_feature(target: str):
     context = context_of("hadamard-128", 'protocol={kind="at-init"}', target, learner=1)
     assert len(context.trace.x) == 1
     weights = context.curve.weights
@@ -347,7 +349,7 @@ def test_a_diverging_learner_does_not_stretch_the_axes(panel):
     assert panel.show(replace(context, chart_options=ChartOptions(y_log=True, window=(1.0, 60.0)))).series
 
 
-def test_without_a_bound_there_is_no_gap_and_the_reason_is_shown():
+def test_the_gap_panel_without_a_bound_gives_the_reason():
     words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words_of_panel
     assert "`row_signs` is off" in words_of_panel
@@ -362,7 +364,7 @@ def test_the_mistakes_panel_shows_recorded_errors_and_requires_signs(one_target:
     assert "no 0/1 error" in reason(mistakes.PANEL, preset="gaussian-128")
 
 
-def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, many: PanelContext):
+def test_the_train_loss_panel_shows_the_recorded_loss(one_target: PanelContext, many: PanelContext):
     assert train.lacks(one_target.experiment) is not None
     shown = series(train.show(many))
     train_loss = many.curve.mean("train")
@@ -395,7 +397,7 @@ def test_the_theory_panel_explains_applicable_lines_first_and_folds_inapplicable
     assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
 
 
-def test_theory_names_the_highest_of_several_bounds_first():
+def test_the_theory_panel_names_the_highest_bound_first():
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
     assert "2 lower bounds apply to GD in this run. The highest is first." in gd
     assert gd.index("rotation-invariant bound: 1 − k/d,") < gd.index("bound in random order: 1 − k/(d−1)")
@@ -415,7 +417,7 @@ PICTURE = re.compile(r"^(row \d+)(?:, new)? +([·░▒▓█]+)(?: +(\S+))?(?: 
 
 
 @pytest.mark.parametrize("preset", ["hadamard-128", "gaussian-128"])
-def test_theory_shows_a_new_row_below_the_rows_before_it(preset: str):
+def test_the_theory_panel_shows_a_new_row_below_earlier_rows(preset: str):
     context = context_of(preset, "run.seed=3")
     shown = words(theory.show(replace(context, place=8.0)))
     drawn = examples(context.experiment.problem, Streams([3]), "float64")
@@ -432,7 +434,7 @@ def test_theory_shows_a_new_row_below_the_rows_before_it(preset: str):
         assert not numbers[:, 1].any(), "rows of a Hadamard matrix are orthogonal"
 
 
-def test_inner_products_of_rotated_rows_are_0_although_they_are_rounded():
+def test_inner_products_of_rotated_rows_are_shown_as_0_despite_rounding():
     shown = words(new_row(context_of("rotated-128")))
     products = [
         line.split()[-1] for line in shown.splitlines() if line.startswith("row") and "new" not in line
@@ -463,7 +465,7 @@ def test_the_theory_panel_gives_the_reason_of_the_invariance_verdict_once(learne
     assert text.count(stands) >= 1
 
 
-def test_theory_gives_the_reason_and_the_rates_tried():
+def test_the_theory_panel_gives_the_invariance_reason_and_the_tried_rates():
     context = context_of("hadamard-128", 'learners.GD.update.lr="best"')
     text = words(theory.show(context))
     assert "GD is rotation invariant" in text
@@ -473,7 +475,7 @@ def test_theory_gives_the_reason_and_the_rates_tried():
     assert f"{context.curve.rate:.4g}" in best
 
 
-def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
+def test_the_story_shows_title_and_theorem_and_claims_have_a_tab():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     trace = run(experiment)
     context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions())
@@ -508,7 +510,7 @@ def test_claims_of_a_changed_preset_are_shown_as_not_judged_with_the_reason():
     )
 
 
-def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
+def test_the_story_before_a_run_names_expensive_measures_and_their_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
     cost = "a computation of the eigenvalues of "
     assert line.startswith(f"Expensive: jacobian-spectrum, jacobian-gap. Each value needs {cost}")
@@ -611,7 +613,7 @@ def test_the_requested_learner_is_measured_next(one_target: PanelContext, monkey
     assert order[1] == "spindly" or order[0] == "spindly"
 
 
-def test_a_measurement_that_fails_says_why(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_measurement_gives_the_reason(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
     def broken(*_):
         raise MemoryError("too large")
 
@@ -701,7 +703,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
 
 
 @pytest.mark.slow
-async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: EditableExperiment):
+async def test_the_table_shows_the_oracle_tuned_rate_and_its_grid(editable: EditableExperiment):
     editable.put("learners[0].update.lr", "best")
     app = HadamardApp(editable)
     async with opened(app, (200, 60)) as pilot:
@@ -760,7 +762,7 @@ def test_the_instance_matrix_lights_the_rows_known_to_the_selected_learner(proto
         assert np.count_nonzero(~heat_map.unlit) == int(heat_map.title.split()[1])
 
 
-def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(
+def test_the_instance_matrix_lights_seen_rows_and_marks_the_target(
     one_target: PanelContext,
 ):
     shown = heat(instances.show(replace(one_target, place=5.0)))
@@ -916,7 +918,7 @@ def test_a_net_shows_the_target_among_its_inputs_and_counts_omitted_inputs(nets:
 
 
 @pytest.mark.parametrize("width", [24, 28, 40])
-def test_the_largest_weight_of_a_net_is_written_in_full(nets: PanelContext, width: int):
+def test_the_largest_weight_of_a_net_is_shown_in_full(nets: PanelContext, width: int):
     shown = network.show(replace(nets, place=5.0))
     assert isinstance(shown, Nets)
     for net in shown.nets:
@@ -934,7 +936,7 @@ def test_the_brightness_of_edges_changes_with_the_playhead(nets: PanelContext):
     assert inks == [0, 7], "EGU starts with weak edges, and ends with the strongest there is"
 
 
-def test_nets_of_any_size_and_room_are_drawn(nets: PanelContext):
+def test_nets_of_any_size_are_drawn_in_any_room(nets: PanelContext):
     shown = network.show(nets)
     for width in (1, 10, 24, 60, 200):
         for height in (1, 2, 3, 5, 30):
@@ -973,7 +975,7 @@ def test_weights_of_a_solver_or_of_start_and_end_are_drawn_by_feature():
 
 
 @pytest.mark.slow
-def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
+def test_every_feature_of_a_sparse_target_is_drawn_with_a_star():
     sparse = 'problem.target={kind="sparse", r=3}'
     context = context_of("gaussian-128", sparse, "problem.matrix.d=512", "problem.matrix.n=8")
     shown = weights_panel.show(context)
@@ -1005,7 +1007,7 @@ def test_the_axes_of_weights_fit_the_weights_of_the_selected_learner(one_target:
     assert low <= 0 <= high
 
 
-def test_a_kernel_is_not_sent_to_the_panel_of_nets():
+def test_the_weights_panel_of_a_kernel_does_not_suggest_the_network_panel():
     kernel = 'learners=[{name="K", solver={kind="kernel", kernel="rbf"}}]'
     words_of_panel = words(
         weights_panel.show(context_of("hadamard-128", "learners.GD.update.lr=0.03125", kernel))

@@ -39,7 +39,7 @@ def stops(talk_name: str) -> list[Stop]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("talk_name", tours.shipped_talks())
-def test_every_stop_has_a_preset_a_panel_and_a_break_that_exist(talk_name: str) -> None:
+def test_every_talk_loads_with_more_than_five_stops(talk_name: str) -> None:
     assert len(stops(talk_name)) > 5
 
 
@@ -103,7 +103,7 @@ def test_every_claim_of_a_break_holds(talk_name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("talk_name", sorted(tours.talks()))
-def test_a_broken_learner_is_called_gd_only_if_it_takes_plain_gradient_steps(talk_name: str) -> None:
+def test_a_broken_learner_is_named_gd_only_with_plain_gradient_steps(talk_name: str) -> None:
     for stop in stops(talk_name):
         document = {} if stop.breaks is None else broken(stop, stop.breaks)
         for learner in document.get("learners", []):
@@ -162,7 +162,7 @@ def test_a_question_about_a_tenth_names_exactly_the_learners_to_guess(talk_name:
             assert letters == {f"({'ABCDEFGH'[names.index(learner_name)]})" for learner_name in stop.guess}
 
 
-def test_a_guess_about_a_learner_that_the_preset_lacks_is_refused(tmp_path: Path) -> None:
+def test_a_guess_about_a_missing_learner_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('title = "T"\nstops = [{ preset = "hadamard-128", guess = ["Adam"] }]', encoding="utf-8")
     with pytest.raises(BadInput, match=r"stops\[0\].guess: there is no learner 'Adam'; there are GD"):

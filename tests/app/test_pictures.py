@@ -93,7 +93,7 @@ async def test_the_picture_of_a_sweep_grows_with_its_points() -> None:
         assert "set-up changed" not in text
 
 
-async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
+async def test_a_key_cycles_through_the_pictures_and_the_run() -> None:
     app = app_of(editable(CURVES, {**CURVES, "title": "Another"}))
     async with opened(app, WIDE) as pilot:
         row, stage = app.laboratory.query_one(PictureRow), app.laboratory.query_one(Stage)
@@ -193,7 +193,7 @@ async def test_an_impossible_picture_is_refused_before_the_run() -> None:
         assert app.laboratory.session is None
 
 
-async def test_without_pictures_there_is_no_row_of_them() -> None:
+async def test_an_experiment_without_pictures_has_no_picture_row() -> None:
     app = app_of(EditableExperiment.of("gaussian-128"))
     async with opened(app, WIDE):
         assert not app.laboratory.query_one(PictureRow).display
@@ -217,7 +217,7 @@ async def over(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis() -> None:
+async def test_keys_and_clicks_move_between_places_of_a_picture_along_an_axis() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
@@ -356,7 +356,7 @@ async def test_every_picture_includes_the_pinned_runs() -> None:
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
+async def test_the_caption_of_a_finished_run_describes_the_chart(
     editable: EditableExperiment, size: tuple[int, int]
 ):
     editable.put("learners[1].name", "least squares on all examples so far")

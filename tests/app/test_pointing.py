@@ -79,7 +79,7 @@ async def test_a_click_on_a_picture_moves_to_the_clicked_evaluation_point(small)
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_a_click_on_a_picture_along_an_axis_leaves_the_run_where_it_is():
+async def test_a_click_on_a_picture_along_an_axis_does_not_move_the_playhead():
     changes = ["problem.matrix.d=16", "claims=[]", 'axes=[{name="eta", values=[0.05, 0.1, 0.2]}]']
     learner = 'learners=[{name="GD", architecture="linear", update={kind="gd", lr="eta/4"}}]'
     picture = 'pictures=[{x="eta", measure="loss"}]'

@@ -58,7 +58,7 @@ def test_no_remaining_time_is_shown_without_enough_progress() -> None:
         (5400, "about 1.5 h"),
     ],
 )
-def test_times_are_written_in_everyday_words(seconds: float, words: str) -> None:
+def test_remaining_times_are_rounded_and_written_in_words(seconds: float, words: str) -> None:
     assert duration_in_words(seconds) == words
 
 
@@ -72,7 +72,7 @@ def test_the_status_shows_the_remaining_time_beside_the_points(monkeypatch: pyte
         assert len(line) <= width
 
 
-def test_a_set_up_that_is_about_to_run_asks_for_no_key() -> None:
+def test_a_starting_set_up_does_not_ask_for_the_run_key() -> None:
     described = editable()
     for width in (18, 80, 160):
         for is_starting, words in ((False, "○ ready"), (True, "◌ loading engine")):
@@ -83,7 +83,7 @@ def test_a_set_up_that_is_about_to_run_asks_for_no_key() -> None:
             assert ("press r" in line) == (not is_starting and width > 18)
 
 
-async def test_the_first_row_asks_for_no_key_while_the_engine_loads(
+async def test_the_first_row_does_not_ask_for_a_key_while_the_engine_loads(
     unchanged: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []

@@ -54,9 +54,7 @@ def screen_text(app: HadamardApp) -> str:
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
-    app: HadamardApp, size: tuple[int, int]
-):
+async def test_a_finished_run_shows_bounds_and_learners(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -68,7 +66,7 @@ async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
             assert word in text, word
 
 
-async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: HadamardApp):
+async def test_the_engine_runs_ahead_of_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).outcomes is not None)
@@ -117,7 +115,7 @@ async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
         assert "stopped" in status_of(app)
 
 
-async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, editable: EditableExperiment):
+async def test_reset_clears_the_run_and_keeps_the_set_up(app: HadamardApp, editable: EditableExperiment):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -130,7 +128,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, edit
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
+async def test_changing_a_value_during_a_run_marks_a_pending_restart(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -150,7 +148,7 @@ async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_
 
 
 @pytest.mark.slow
-async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
+async def test_an_exception_of_the_engine_is_shown_and_does_not_end_the_app(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     def broken(*_: object) -> None:
@@ -172,7 +170,9 @@ async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
 
 
 @pytest.mark.slow
-async def test_a_diverging_learner_stops_alone_and_says_where(editable: EditableExperiment):
+async def test_a_diverging_learner_stops_alone_and_shows_its_point_of_divergence(
+    editable: EditableExperiment,
+):
     editable.put("problem.matrix.kind", "gaussian")
     editable.put("learners[0].update.lr", 5.0)
     app = HadamardApp(editable)
@@ -204,7 +204,7 @@ async def test_an_unavailable_device_is_reported_at_its_field(editable: Editable
         assert "cuda:93 is not available" in str(row.query_one(".problem", Static).render())
 
 
-async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
+async def test_quitting_during_a_run_ends_the_engine(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -213,7 +213,7 @@ async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
+async def test_a_static_screen_is_not_redrawn(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -282,7 +282,7 @@ async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
         await until(pilot, lambda: session_of(app).playback.shown == 1)
 
 
-async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: HadamardApp):
+async def test_the_playback_rate_can_be_chosen_before_a_run_and_persists(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("plus", "plus")
         await until(pilot, lambda: "4 × the usual rate" in status_of(app))
@@ -293,7 +293,7 @@ async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: Had
         assert session_of(app).playback.rate == pytest.approx(2 * usual)
 
 
-async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
+async def test_continuing_a_stopped_run_is_refused_with_a_message(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -302,7 +302,7 @@ async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardApp):
+async def test_engine_time_does_not_count_idle_time(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None)

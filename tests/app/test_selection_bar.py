@@ -56,7 +56,7 @@ def shipped() -> HadamardApp:
         ),
     ],
 )
-async def test_each_entry_shows_the_current_choice_and_labels_where_there_is_room(
+async def test_each_entry_shows_its_choice_and_a_label_if_room_allows(
     shipped: HadamardApp, width: int, words: tuple[str, ...]
 ) -> None:
     async with opened(shipped, (width, 24)) as pilot:
@@ -101,7 +101,7 @@ async def test_the_list_of_matrices_leads_to_the_field_of_d(
         ("protocol", "epochs", "protocol"),
     ],
 )
-async def test_a_part_is_exchanged_by_keys_and_the_change_is_undone(
+async def test_keys_exchange_a_part_and_undo_restores_it(
     app: HadamardApp, part: str, kind: str, place: str
 ) -> None:
     async with opened(app, SMALL) as pilot:
@@ -157,7 +157,7 @@ async def test_the_preset_entry_opens_the_preset_browser(app: HadamardApp) -> No
 
 
 @pytest.mark.slow
-async def test_arrows_go_round_and_letters_stay_commands_of_the_app(app: HadamardApp) -> None:
+async def test_arrows_cycle_through_the_bar_and_letters_remain_app_commands(app: HadamardApp) -> None:
     async with opened(app, SMALL) as pilot:
         bar = app.laboratory.query_one(SelectionBar)
         await pilot.press("k")

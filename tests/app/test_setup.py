@@ -82,7 +82,7 @@ def of_every_sort(family: str) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PARTS)
-async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: EditableExperiment, place: str):
+async def test_choosing_another_kind_rebuilds_the_form_of_a_part(editable: EditableExperiment, place: str):
     family = PARTS[place]
     form = PartForm(place, "part", family, editable.value(place))
     host: App[None] = App()
@@ -175,7 +175,7 @@ async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
         await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
 
 
-async def test_a_list_shows_items_that_were_set_before_it_is_mounted(editable: EditableExperiment):
+async def test_a_list_shows_items_set_before_it_is_mounted(editable: EditableExperiment):
     async with App[None]().run_test() as pilot:
         items = ItemList("axes")
         editable.put("axes", [{"name": "alpha", "values": [1, 2]}])
@@ -199,7 +199,7 @@ async def test_an_unmounted_choice_stays_closed():
         await choice.action_show_list()
 
 
-async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
+async def test_a_choice_shows_its_value_and_the_direction_of_its_list():
     host: App[None] = App()
     async with host.run_test(size=(20, 10)) as pilot:
         choice = Choice([("a", "a"), ("[b]", "b")], value="b")
@@ -342,7 +342,7 @@ async def a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp, pilo
 
 
 @pytest.mark.slow
-async def test_the_list_of_learners_and_their_fields_go_together(app: HadamardApp):
+async def test_the_list_of_learners_and_their_fields_stay_in_sync(app: HadamardApp):
     """All facts on one app."""
     async with opened(app, WIDE) as pilot:
         for fact in (
@@ -384,7 +384,7 @@ async def a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(
     await until(pilot, lambda: elsewhere.display and "EGU" in str(elsewhere.render()))
 
 
-async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
+async def test_choosing_a_preset_loads_its_complete_experiment(app: HadamardApp):
     names = ["edge-of-stability", "hard-64"]
     if crossing.all_combinations:
         names = list(
@@ -399,7 +399,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
+async def test_learners_can_be_changed_copied_renamed_and_removed_except_the_last(app: HadamardApp):
     async with opened(app, (140, 60)) as pilot:
         editable = app.laboratory._editable
         for method, place in (("solver", "learners[0].solver.kind"), ("gradient", "learners[0].update.kind")):
@@ -426,7 +426,7 @@ async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_th
 
 @pytest.mark.set_up("empty")
 @pytest.mark.slow
-async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
+async def test_the_set_up_is_a_drawer_on_a_small_screen(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         assert not setup.display
@@ -439,7 +439,7 @@ async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
 
 
 @pytest.mark.set_up("empty")
-async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: HadamardApp):
+async def test_the_set_up_is_docked_on_a_wide_screen_and_can_be_hidden(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         assert setup.display
@@ -567,7 +567,7 @@ async def test_the_last_running_learner_is_neither_removed_nor_switched_off(app:
 
 
 @pytest.mark.slow
-async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp):
+async def test_inactive_learners_are_restored_with_the_set_up(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
     memory = app.memory
@@ -579,7 +579,7 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
 
 
 @pytest.mark.slow
-async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again_with_its_expressions():
+async def test_a_changed_preset_is_marked_and_choosing_it_again_restores_its_expressions():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
         select = app.laboratory.query_one("#preset", Choice)
@@ -660,7 +660,7 @@ def lines_of(app: HadamardApp, part: str) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
+async def test_the_form_of_an_axis_changes_its_name_and_values():
     app = HadamardApp(EditableExperiment.of("edge-of-stability"))
     async with opened(app, (140, 100)) as pilot:
         editable, axes = app.laboratory.editable, app.laboratory.query_one("#axes-list", Lines)
@@ -711,7 +711,7 @@ async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardAp
 
 
 @pytest.mark.slow
-async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: HadamardApp):
+async def test_the_form_of_a_left_out_claim_gives_the_reason_at_its_field(app: HadamardApp):
     async with opened(app, (140, 120)) as pilot:
         app.laboratory.query_one("#claims-items .add", Button).press()
         await until(pilot, lambda: composed(app, "claims[0].at"))
@@ -726,7 +726,7 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
 
 
 @pytest.mark.set_up("empty")
-async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: HadamardApp):
+async def test_showing_a_set_up_twice_at_once_fills_it_once(app: HadamardApp):
     async with opened(app, (140, 60)) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await asyncio.gather(setup.fill(), setup.fill())
@@ -799,7 +799,7 @@ async def test_opening_rare_fields_survives_the_removal_of_their_part():
         assert [row.place for row in form.query(FieldRow)] == []
 
 
-async def test_the_form_of_a_claim_has_a_measure_of_its_own():
+async def test_the_form_of_a_claim_has_its_own_measure_field():
     form = PartForm("claims[0]", "claim", "claims", {"kind": "slope", "measure": {"kind": "norm", "p": "1"}})
     host: App[None] = App()
     async with host.run_test():

@@ -51,7 +51,7 @@ async def test_the_command_line_is_copied_and_written_to_a_named_file(app: Hadam
 
 
 @pytest.mark.slow
-async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
+async def test_the_command_line_includes_the_options_of_the_view(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("9", "y", "m", "z", "w")
@@ -113,7 +113,7 @@ async def test_exported_results_do_not_grow_with_the_run(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path: Path):
+async def test_a_file_is_replaced_only_if_the_user_names_it(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         for file_name in ("hadamard-128.toml", "hadamard-128-2.toml", "hadamard-128-3.toml"):
             assert not (tmp_path / file_name).exists()
@@ -126,7 +126,7 @@ async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path
 
 
 @pytest.mark.slow
-async def test_a_file_that_cannot_be_written_is_explained_below_its_name(app: HadamardApp):
+async def test_an_unwritable_file_is_explained_below_its_name(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("e", "enter")
         wrong = app.screen.query_one("#wrong", Static)
@@ -160,7 +160,7 @@ async def test_saving_uses_the_current_set_up_but_the_curves_of_the_run(app: Had
         assert ran["resolved"]["run"]["seed"] == ran["given"]["run"]["seed"] == before.run.seed
 
 
-async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: HadamardApp):
+async def test_an_invalid_set_up_is_neither_saved_nor_copied(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         for key in ("S", "w"):

@@ -103,7 +103,7 @@ async def test_the_status_fits_every_width_before_and_after_a_run(app: HadamardA
             assert "16/16" in line
 
 
-async def test_the_error_of_a_set_up_that_cannot_run_fits_80_columns(app: HadamardApp):
+async def test_the_error_of_an_invalid_set_up_fits_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
@@ -127,7 +127,7 @@ async def test_a_long_device_and_a_pending_restart_do_not_displace_the_status(ap
             assert line.startswith("▶ replaying")
 
 
-async def test_without_a_clock_neither_clock_nor_pace_is_shown() -> None:
+async def test_a_status_without_a_clock_shows_neither_clock_nor_pace() -> None:
     document = presets.document(
         "criticality", ["run.replicas=2", "axes[0].values=[2]", "run.device=cpu", "claims=[]"]
     )

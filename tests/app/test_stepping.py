@@ -52,12 +52,12 @@ def test_the_first_step_has_the_expected_value_and_keeps_expressions(value, is_w
 
 
 @pytest.mark.parametrize("value", [None, True, "", [0.1, 0.2], float("nan")])
-def test_text_that_is_no_number_has_no_next_number(value):
+def test_non_numeric_text_has_no_next_number(value):
     assert steps_of_number(value, False, True) == []
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_going_up_and_down_again_comes_back(is_whole: bool):
+def test_stepping_up_and_down_returns_to_the_same_numbers(is_whole: bool):
     value: float = 3
     up = [value]
     for _ in range(40):

@@ -90,7 +90,7 @@ async def test_stored_curves_appear_faint_and_marked_until_the_set_up_changes():
 
 
 @pytest.mark.slow
-async def test_a_run_is_drawn_over_its_stored_curves_until_it_is_over():
+async def test_a_run_is_drawn_over_its_stored_curves_until_it_ends():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, SMALL) as pilot:
         await pilot.press("n")
@@ -148,7 +148,7 @@ async def test_a_story_is_shown_before_a_run():
 
 
 @pytest.mark.slow
-async def test_a_preset_that_is_opened_after_a_run_shows_its_own_stored_curves():
+async def test_a_preset_opened_after_a_run_shows_its_own_stored_curves():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, SMALL) as pilot:
         app.laboratory._pace.unlimited = True
@@ -173,7 +173,7 @@ async def test_a_guess_replaces_the_stored_curves_until_it_is_cancelled():
         await until(pilot, lambda: len(curves_of(app)) > 4)
 
 
-async def test_a_stop_that_asks_a_question_shows_no_stored_curves_before_its_run():
+async def test_a_stop_with_a_question_hides_stored_curves_before_its_run():
     tour = Tour((Stop(PRESET, None, "Rows are orthogonal.", (), "When is A below a tenth?"),))
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=SMALL) as pilot:

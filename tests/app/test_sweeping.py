@@ -42,7 +42,7 @@ def test_a_sweep_takes_five_valid_values_around_a_number(place: str, is_whole: b
     assert sweep.letters == editable.letters
 
 
-def test_an_expression_is_multiplied_by_factors():
+def test_a_sweep_over_an_expression_multiplies_it_by_factors():
     sweep = swept(small(), "learners[0].update.lr", False, "η")
     assert sweep.error is None
     assert sweep.value("learners[0].update.lr") == "sweep*(1/(2d))"
@@ -70,7 +70,7 @@ def test_the_law_of_a_sweep_reads_the_measure_as_the_preset_does(preset, x, at, 
     assert law.measure == curves.measure == first_picture.measure
 
 
-def test_a_field_that_cannot_be_swept_is_refused_in_a_sentence():
+def test_sweeping_an_unsuitable_field_is_refused_with_the_reason():
     with pytest.raises(BadInput, match="no number to sweep"):
         swept(small(), "problem.matrix.permute", False, "x")
     with pytest.raises(BadInput, match="already has a sweep axis"):
@@ -147,7 +147,7 @@ async def test_the_sweep_key_runs_a_sweep_shows_its_law_and_can_be_undone():
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_the_key_sweeps_the_number_under_the_cursor():
+async def test_the_sweep_key_sweeps_the_number_under_the_cursor():
     app = HadamardApp(small())
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -161,7 +161,7 @@ async def test_the_key_sweeps_the_number_under_the_cursor():
 
 
 @pytest.mark.set_up("empty")
-async def test_a_sweep_takes_its_key_out_of_the_footer_and_says_where_to_change_it():
+async def test_a_sweep_hides_its_footer_key_and_explains_how_to_change_it():
     app = HadamardApp(small())
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: "~ Sweep" in screen_text(app))

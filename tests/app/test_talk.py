@@ -86,7 +86,7 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
         ("above = 0.1", "above = 0.1, below = 1", "stops[1].break: claim.", "exactly one"),
     ],
 )
-def test_an_error_of_a_talk_is_one_line(written: Path, old: str, new: str, where: str, reason: str):
+def test_an_invalid_talk_is_reported_on_one_line(written: Path, old: str, new: str, where: str, reason: str):
     written.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(BadInput) as caught:
         tours.stops_of(str(written))

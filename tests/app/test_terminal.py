@@ -51,7 +51,7 @@ def test_the_app_starts_runs_resizes_during_the_run_and_quits(terminal: Terminal
 
 
 @pytest.mark.parametrize("terminal", [("--set", "run.path=dense")], indirect=True, ids=["torch"])
-def test_ctrl_c_ends_it_while_the_engine_loads(terminal: Terminal) -> None:
+def test_ctrl_c_ends_the_app_while_the_engine_loads(terminal: Terminal) -> None:
     terminal.shows("r runs it")
     terminal.press(b"r")
     terminal.shows("Loading the engine")
@@ -98,7 +98,7 @@ def test_an_idle_screen_below_another_page_sends_almost_nothing(terminal: Termin
         terminal.press(b"\x1b")
 
 
-def test_enter_that_is_pressed_while_the_program_starts_chooses_on_the_first_page() -> None:
+def test_enter_pressed_during_the_start_chooses_on_the_first_page() -> None:
     started = Terminal(columns=100, lines=30)
     started.press(b"\r")
     started.shows("only after 116")

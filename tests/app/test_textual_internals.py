@@ -92,7 +92,7 @@ def test_a_driver_writes_to_the_file_that_replaces_its_own(tmp_path: Path) -> No
     assert terminal.end() == 0
 
 
-async def test_a_screen_is_laid_out_at_once() -> None:
+async def test_lay_out_updates_a_screen_immediately() -> None:
     app = App[None]()
     async with app.run_test() as pilot:
         first, second = Static("first"), Static("second")
@@ -210,7 +210,7 @@ class Selecting(SelectiveScreen, Screen[None]):
         self.pressed += 1
 
 
-async def test_a_screen_drops_a_message_of_a_widget_that_is_in_its_queue_already() -> None:
+async def test_a_screen_drops_a_repeated_message_of_a_widget_in_its_queue() -> None:
     app, screen = App[None](), Selecting()
     async with app.run_test() as pilot:
         await app.push_screen(screen)

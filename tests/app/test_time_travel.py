@@ -81,7 +81,7 @@ async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_i
 
 
 @pytest.mark.slow
-async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
+async def test_a_run_continues_while_the_user_looks_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 3)
@@ -95,7 +95,7 @@ async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
+async def test_space_replays_from_the_playhead_and_pauses_the_replay(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         app.laboratory._pace.unlimited = False
@@ -149,7 +149,7 @@ async def test_a_step_while_looking_back_moves_the_playhead(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
+async def test_the_playhead_moves_in_a_stopped_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 3)
@@ -185,7 +185,7 @@ async def test_the_mouse_sets_and_drags_the_playhead(app: HadamardApp):
         await pilot.mouse_up(chart, offset=(area.stop, 5))
 
 
-async def test_moving_before_a_run_does_nothing(app: HadamardApp):
+async def test_moving_the_playhead_before_a_run_has_no_effect(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("left", "shift+right", "home", "end")
         assert app.laboratory.session is None
@@ -231,7 +231,7 @@ def wait(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("kind", PROTOCOLS)
-def test_the_playhead_moves_by_records_in_all_protocols_and_shows_their_clock(kind: str):
+def test_the_playhead_moves_by_evaluation_points_in_every_protocol(kind: str):
     protocol, clock, xs = PROTOCOLS[kind]
     session, editable = held(protocol)
     for record, x in enumerate(xs):
@@ -262,7 +262,7 @@ def test_the_nearest_evaluation_point_on_a_log_axis_is_nearest_by_factor():
 
 
 @pytest.mark.slow
-async def test_the_playhead_stops_at_records_only(app: HadamardApp):
+async def test_the_playhead_stops_only_at_evaluation_points(app: HadamardApp):
     editable = app.laboratory._editable
     async with opened(app, WIDE) as pilot:
         editable.put("protocol.kind", "erm")

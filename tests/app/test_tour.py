@@ -63,7 +63,7 @@ def test_every_stop_is_a_preset_with_a_story() -> None:
 
 @looped("width", [1, 30, 60, 200])
 @looped("stop", [stop.preset for stop in STOPS])
-def test_a_story_is_shortened_to_complete_sentences_that_fit(width: int, stop: str) -> None:
+def test_a_story_is_shortened_to_complete_fitting_sentences(width: int, stop: str) -> None:
     experiment = loaded(stop)
     story_text, told = " ".join(experiment.story.split()), fitting(experiment.title, experiment.story, width)
     assert story_text.startswith(told.removesuffix(" …"))
@@ -81,7 +81,7 @@ def test_a_hint_follows_a_complete_story_and_is_omitted_first() -> None:
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])
 @pytest.mark.slow
-async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
+async def test_a_tour_runs_its_stops_and_obeys_the_keys_of_a_clicker(size: tuple[int, int]):
     tour = Tour(BOTH)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
@@ -131,7 +131,7 @@ async def test_open_pages_scroll_on_a_tour_and_panels_name_the_scroll_key():
 
 
 @pytest.mark.parametrize("panel", ["story", TABLE])
-async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: str):
+async def test_the_screen_shows_the_title_once_during_a_run(panel: str):
     app, title = HadamardApp(EditableExperiment.of(TWO[1]), autorun=True), loaded(TWO[1]).title
     async with app.run_test(size=WIDE) as pilot:
         app.laboratory.query_one(Stage).choose(panel)
@@ -211,7 +211,7 @@ async def test_an_unattended_tour_advances_and_restarts(monkeypatch: pytest.Monk
             )
 
 
-async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardApp):
+async def test_clicker_keys_without_a_tour_open_no_stop(app: HadamardApp):
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("pagedown", "greater_than_sign")
         assert not app.laboratory.query(Banner)
@@ -244,7 +244,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_chosen_preset(
 
 
 @pytest.mark.slow
-async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableExperiment):
+async def test_choosing_a_path_on_the_first_start_opens_its_first_stop(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
@@ -256,7 +256,7 @@ async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableE
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableExperiment):
+async def test_the_footer_keys_work_on_the_first_start(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))

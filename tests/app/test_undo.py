@@ -115,7 +115,7 @@ def test_undo_stops_at_a_limit_until_it_is_lifted():
     assert [step and step.change for step in steps] == ["run.seed 2 → 1", "run.seed 1 → 0", None]
 
 
-def test_a_limit_of_undo_stays_at_its_state_when_the_oldest_states_are_dropped(
+def test_an_undo_limit_stays_at_its_state_when_old_states_are_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr("hadamard_tui.editing.history.MOST", 3)
@@ -130,7 +130,7 @@ def test_a_limit_of_undo_stays_at_its_state_when_the_oldest_states_are_dropped(
     assert [step and step.change for step in steps] == ["run.seed 4 → 3", "run.seed 3 → 2", None]
 
 
-def test_undo_names_a_break_of_a_result_without_its_claims():
+def test_undo_names_a_break_by_its_change_without_claims():
     change = break_at("hadamard-128")
     assert change is not None
     history = History(EditableExperiment.of("hadamard-128"))
@@ -155,7 +155,7 @@ def told(app: HadamardApp) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: EditableExperiment):
+async def test_u_undoes_changes_also_with_a_hidden_set_up(editable: EditableExperiment):
     before, app = copy.deepcopy(editable.raw), HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with opened(app, SMALL) as pilot:
         await pilot.press("u")

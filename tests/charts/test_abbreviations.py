@@ -3,7 +3,7 @@ from looping import looped
 from hadamard_tui.charts.drawing.legend import with_cut_words, within, without_common_keys
 
 
-def test_a_key_that_all_names_have_is_written_once():
+def test_a_key_shared_by_all_names_is_written_once():
     names = ["tanh net, C_w = 0.9", "ReLU net, C_w = 2", "recursion of tanh net"]
     assert without_common_keys(names) == ["tanh net, C_w = 0.9", "ReLU net, 2", "recursion of tanh net"]
     assert without_common_keys(names, once=False) == ["tanh net, 0.9", "ReLU net, 2", names[2]]

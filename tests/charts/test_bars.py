@@ -76,7 +76,7 @@ def test_pending_bars_have_room(points):
     assert chart.axes.x_limits == (0.5, 3.5)
 
 
-def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
+def test_bars_on_a_log_axis_have_equal_width():
     words = document({"GD": "eta"}, replicas=1)
     words["axes"] = [{"name": "eta", "values": [0.01, 0.1, 1], "log": True}]
     words["pictures"] = [{"x": "eta", "measure": "loss", "draw": "bars", "x_log": True}]

@@ -73,7 +73,7 @@ async def test_a_chart_uses_the_colours_of_its_series():
         assert curve_colours == {"#e69f00", "bright_blue"}
 
 
-async def test_the_whole_chart_stands_on_the_background_of_the_widget():
+async def test_a_chart_has_the_background_of_its_widget():
     app = Chart()
     async with app.run_test(size=(80, 24)) as pilot:
         app.view.styles.background = "#102030"
@@ -159,7 +159,7 @@ async def test_faint_curves_are_mixed_with_the_background_but_their_names_are_no
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-async def test_the_legend_has_as_many_lines_as_names_need_but_two_at_most(count):
+async def test_the_legend_grows_with_its_names_up_to_two_lines(count):
     app = Chart()
     async with app.run_test(size=(30, 30)) as pilot:
         many = [
@@ -225,7 +225,7 @@ async def test_an_invisible_chart_is_not_composed():
         assert "Square loss" in shown(view)[0]
 
 
-async def test_a_chart_may_be_shown_before_it_is_mounted():
+async def test_a_chart_accepts_data_before_it_is_mounted():
     app = Chart()
     app.view.show(CURVES, ON)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -171,7 +171,7 @@ def test_each_kind_has_six_shades_of_its_hue_ordered_by_contrast(theme_name: str
 
 
 @looped("theme_name", COLOUR_THEMES)
-def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less(theme_name: str) -> None:
+def test_coloured_lines_and_text_contrast_with_the_background(theme_name: str) -> None:
     look = COLOUR_THEMES[theme_name]
     assert look.theme.background == look.palette.ground
     assert look.theme.surface is not None
@@ -187,7 +187,7 @@ def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less
         palette.use(before)
 
 
-def test_curves_of_a_kind_spread_over_its_shades_in_their_order() -> None:
+def test_curves_of_a_kind_use_its_shades_in_order() -> None:
     look = COLOUR_THEMES["dark"].palette
     for total in range(2, SHADES + 1):
         shades = [look.of(place) for place in kind_places(["exact"] * total)]

@@ -21,7 +21,7 @@ def test_a_level_line_of_a_plane_is_straight_and_exact():
     assert path.sum(axis=1) == pytest.approx(np.full(len(path), 2.5))
 
 
-def test_on_a_log_axis_levels_are_interpolated_in_logarithms():
+def test_levels_on_a_log_axis_are_interpolated_in_logarithms():
     x, y = np.array([1.0, 100.0]), np.array([1.0, 10_000.0])
     path = level_lines(x, y, np.array([[0.0, 2.0], [0.0, 2.0]]), 1.0, x_log=True, y_log=True)
     assert (path[:, 1].min(), path[:, 1].max()) == pytest.approx((1.0, 10_000.0))
@@ -73,7 +73,7 @@ def test_no_level_line_is_drawn_beside_missing_cells():
 
 
 @pytest.mark.filterwarnings("error")
-def test_infinite_values_are_missing_and_give_no_warning():
+def test_infinite_values_count_as_missing_without_a_warning():
     x = np.arange(5.0)
     heights = np.tile(x, (5, 1))
     heights[2:, :] = [math.inf, math.inf, -math.inf, math.inf, math.inf]
@@ -126,7 +126,7 @@ def test_lines_through_corners_and_along_borders_are_drawn():
 
 
 @pytest.mark.parametrize("steep", [False, True])
-def test_dashes_have_gaps_in_any_direction(steep):
+def test_dashes_have_gaps_along_steep_and_flat_lines(steep):
     along, still = np.array([0.0, 29.0]), np.array([2.0, 2.0])
     dots = line_dots(*((still, along) if steep else (along, still)), "dashed", 30, 30)
     assert dots.sum() == 20

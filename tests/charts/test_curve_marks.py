@@ -23,7 +23,7 @@ def test_a_curve_of_few_points_has_letters_exactly_at_its_points():
     assert places("A", few) == [(0, 0), (31, 10), (59, 5)]
 
 
-def test_curves_that_coincide_take_their_points_by_turns():
+def test_letters_of_coinciding_curves_alternate_along_their_points():
     x = np.linspace(0, 19, 6)
     same = [curve(np.linspace(1, 0, 6), x, name, mark=name) for name in "AB"]
     places_by_name = {name: places(name, *same) for name in "AB"}
@@ -38,7 +38,7 @@ def test_many_or_dense_points_share_few_letters():
     assert len(places("A", dense)) == 1
 
 
-def test_a_curve_that_is_0_up_to_rounding_has_no_letter():
+def test_a_curve_of_rounding_errors_has_no_letter():
     y = [0.5, 1e-30, 0.5]
     letters = places("A", curve(y, [0, 10, 19], mark="A"), y_limits=(0.01, 1), y_log=True, y_rounding=1e-20)
     assert [column for column, _ in letters] == [0, 59]
@@ -80,7 +80,7 @@ def test_an_arrow_points_down_below_a_log_axis_except_for_rounding():
     assert not places("↓", low), "a linear axis is left at the foot by rounding alone"
 
 
-def test_arrows_of_two_curves_at_one_place_do_not_cover_each_other():
+def test_arrows_of_two_curves_at_the_same_place_do_not_overlap():
     high = [curve([0.5, 3, 0.5], [0, 10, 19], mark=letter) for letter in "AB"]
     assert len(places("↑", *high)) == 1
 

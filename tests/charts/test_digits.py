@@ -33,7 +33,7 @@ def test_a_column_has_one_notation_and_only_rounding_is_shown_as_0(
     assert column(*numbers) == texts
 
 
-def test_numbers_on_a_logarithmic_axis_have_two_digits_and_are_never_0():
+def test_numbers_on_a_log_axis_have_two_digits_and_are_never_0():
     assert column(1.0, 3.3e-5) == ["1.00000", "0.00003"]
     assert column(1.0, 3.3e-5, digits=2) == ["1.00e+00", "3.30e-05"]
     assert column(2e-7, 4.4e-12, rounding=0.0, digits=2) == ["2.00e-07", "4.40e-12"]

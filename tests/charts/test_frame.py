@@ -15,7 +15,7 @@ LOG = Axes("数学の損失", "η", "loss", (1e-4, 1), (1e-6, 10), x_log=True, y
 
 
 @pytest.mark.parametrize("axes", [LOSS, LOG, Axes("", "", "", (-1, 1), (1e-9, 2e-9))])
-def test_every_size_gives_exactly_that_many_cells(axes):
+def test_a_frame_has_exactly_the_requested_cells(axes):
     for width in (*range(1, 24), 40, 80, 200):
         for height in (*range(1, 13), 24, 60):
             framed = frame(axes, width, height)

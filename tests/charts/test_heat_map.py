@@ -61,7 +61,7 @@ def test_every_digit_equals_the_naive_painting(logs):
         assert lines(painted(heat_map, colours=None)) == words
 
 
-def test_cells_reach_half_way_to_their_neighbours():
+def test_cells_extend_halfway_to_their_neighbours():
     assert cell_borders(np.array([1.0, 2.0, 4.0]), False).tolist() == [0.5, 1.5, 3.0, 5.0]
     assert cell_borders(np.array([1.0, 10.0, 1000.0]), True) == pytest.approx([10**-0.5, 10**0.5, 1e2, 1e4])
 
@@ -82,14 +82,14 @@ def test_borders_of_extreme_values_are_finite_and_increase(log):
     assert (np.diff(edges) > 0).all()
 
 
-def test_a_border_belongs_to_the_cell_above_it():
+def test_a_value_on_a_border_belongs_to_the_upper_cell():
     values = np.array([0.5, 1.5, 2.5, 3.5])
     assert cells_at(np.arange(5), Scale((0.0, 4.0), False, 5), values).tolist() == [0, 1, 2, 3, 3]
     powers = np.array([2.0, 8.0, 32.0])  # borders 1, 4, 16 and 64
     assert cells_at(np.arange(4), Scale((1.0, 64.0), True, 4), powers).tolist() == [0, 1, 2, 2]
 
 
-def test_the_order_in_which_values_are_given_does_not_matter():
+def test_the_order_of_input_values_does_not_matter():
     z = np.arange(12.0).reshape(3, 4)
     ordered = heat(z, [1, 2, 4, 8], [1, 5, 6], stderr=z / 10)
     other = HeatMap(
@@ -199,7 +199,7 @@ def test_the_colours_equal_viridis_of_matplotlib_and_are_reversed_on_light_groun
 
 
 @pytest.mark.parametrize("dark_is_more", [False, True])
-def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
+def test_contour_lines_contrast_like_text_with_every_colour(dark_is_more):
     colours = colour_map(dark_is_more)
     for (red, green, blue), light in zip(colours.tints.tolist(), colours.light.tolist(), strict=True):
         linear = [
@@ -227,7 +227,7 @@ def test_a_contour_is_drawn_over_the_colours_at_its_place():
     assert set(expected.tolist()) == {BLACK, WHITE}
 
 
-def test_contours_without_colour_have_their_own_marks_and_names():
+def test_contours_without_colour_have_separate_marks_and_names():
     lifted = np.array([[0.5, 1.2], [1.5, 1.2], [math.nan, math.nan], [2.5, 1.2], [3.5, 1.2]])
     heat_map = heat(
         contours=(
@@ -251,7 +251,7 @@ def test_points_and_the_cursor_stand_in_their_cells():
     assert "o" not in "".join(text)
 
 
-def test_the_cell_under_a_character_is_the_one_at_its_centre():
+def test_a_character_shows_the_cell_at_its_centre():
     for seed in range(4):
         heat_map = random_heat(seed, (True, False, False))
         for row in range(6):
@@ -293,7 +293,7 @@ def test_a_reading_names_its_axes():
 
 
 @pytest.mark.parametrize("colours", [COLOURS, None])
-def test_every_size_is_filled_exactly(colours):
+def test_a_heat_map_fills_every_size_exactly(colours):
     for width in (0, 1, 5, 12, 20, 43, 44, 80, 200):
         for height in (0, 1, 4, 8, 9, 14, 24, 60):
             sheet = compose(
@@ -304,7 +304,7 @@ def test_every_size_is_filled_exactly(colours):
             assert sheet.top + sheet.rows <= height
 
 
-def test_a_wide_sheet_has_the_scale_at_the_right_with_its_numbers_and_label():
+def test_a_wide_sheet_shows_the_scale_with_numbers_and_label_on_the_right():
     sheet = compose(criticality(), 80, 24, COLOURS)
     text = lines(sheet.cells)
     assert "┌─ C_w ─" in text[0]
@@ -343,7 +343,7 @@ def test_the_numbers_of_the_scale_are_never_cropped():
         assert shown == wanted[::-1]
 
 
-def test_a_narrow_sheet_has_the_scale_below_between_its_ends():
+def test_a_narrow_sheet_shows_the_scale_below_between_its_end_values():
     text = lines(compose(heat(z_label="loss"), 36, 16, COLOURS).cells)
     assert any(line.startswith("0 ███") and line.endswith("███ 5") for line in text)
     assert any("colour: loss" in line for line in text)
@@ -424,7 +424,7 @@ def test_visible_marked_columns_are_marked_on_the_frame():
     assert "▼ the target" in "".join(map(chr, sheet.cells.glyphs.flatten()))
 
 
-def test_rows_may_have_names_in_place_of_numbers():
+def test_rows_can_have_names_instead_of_numbers():
     heat = HeatMap(np.arange(3), np.arange(2), np.zeros((2, 3)), y_names=("A GD", "B EGU"), y_down=True)
     sheet = compose(heat, 60, 12, COLOURS)
     lines = ["".join(map(chr, line)) for line in sheet.cells.glyphs]

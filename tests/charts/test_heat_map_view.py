@@ -151,7 +151,7 @@ async def test_the_cursor_stays_at_new_values_and_inside_the_map():
         assert shown(app.view)[-1].strip() == "x 3, y 2: 5"
 
 
-async def test_moving_the_cursor_refreshes_little_and_showing_the_same_nothing():
+async def test_a_cursor_move_refreshes_few_cells_and_unchanged_data_refresh_none():
     app = Chart(criticality())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("right")
@@ -164,7 +164,7 @@ async def test_moving_the_cursor_refreshes_little_and_showing_the_same_nothing()
         assert sum(region.area for region in regions) < 120
 
 
-async def test_without_colour_there_are_digits(monkeypatch):
+async def test_a_heat_map_without_colour_shows_digits(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:
@@ -196,7 +196,7 @@ async def test_ascii_mode_draws_only_ascii():
         assert "digits 0 to 9" in text
 
 
-async def test_a_change_of_theme_turns_the_colours_round():
+async def test_a_change_of_theme_reverses_the_colours():
     before = palette.current()
     try:
         palette.use(palette.DARK)

@@ -48,7 +48,7 @@ def test_a_legend_names_only_drawn_lines(y, is_drawn):
     assert ("╌╌╌ bound" in printed(series, on, 60, 20, colour=False)) == is_drawn
 
 
-def test_a_learner_that_is_not_on_the_chart_keeps_its_name():
+def test_the_legend_keeps_the_name_of_a_learner_outside_the_chart():
     gone = [curve(Y + 5, name="GD", mark="A"), curve(Y, name="EGU", mark="B")]
     assert not paint_series(gone, axes(), 20, 6).left_out
     assert "GD" in printed(gone, axes(), 60, 20, colour=False)
@@ -63,7 +63,7 @@ def test_lines_and_marks_that_leave_the_chart_are_named():
     assert remark(*bounds, **on) == "below the chart: bound"
 
 
-def test_cells_of_0_up_to_rounding_are_gaps_and_counted_separately():
+def test_cells_of_rounding_errors_are_gaps_counted_separately():
     on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-15}
     dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
     words = remark(dashed_off, **on)

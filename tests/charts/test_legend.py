@@ -29,7 +29,7 @@ def test_entries_show_mark_sample_and_name_of_named_series():
     assert lines(SERIES, 80, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;29:┄┄┄ EGU±;"]
 
 
-def test_entries_wrap_and_then_their_names_are_cut():
+def test_entries_wrap_before_their_names_are_cut():
     assert lines(SERIES, 30, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;", "0:┄┄┄ EGU±;"]
     assert lines(SERIES, 30, 1) == ["0:A;4:╌╌╌ lower bound;22:┄┄┄ EGU±;"], "tables name curves, and no lines"
     words = ("LayerNorm", "A"), ("standardisation", "B")
@@ -47,7 +47,7 @@ def test_words_shared_by_names_are_removed_first():
 
 @pytest.mark.slow
 @looped("preset", presets.names())
-def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
+def test_cut_names_in_a_legend_stay_distinct(preset: str):
     for series in series_of(preset):
         for width, row_limit in ((52, 4), (78, 5), (118, 11)):
             rows = legend(series, width, 2, most_lines=row_limit)
@@ -112,7 +112,7 @@ def test_lines_lose_values_of_axes_before_names_are_cut():
     assert all(name in told for name in names)
 
 
-def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
+def test_a_line_shared_by_several_learners_is_named_once_without_their_names():
     curves = [curve([9], name=curve_name, mark=mark) for curve_name, mark in (("GD", "A"), ("EGU", "B"))]
     for heights, names in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
         bounds = [
@@ -138,7 +138,7 @@ def test_a_note_omits_complete_remarks_before_it_cuts_a_remark():
 
 @looped("width", range(1, 60, 3))
 @looped("row_limit", [0, 1, 2, 5])
-def test_nothing_leaves_the_width_or_overlaps(width, row_limit):
+def test_legend_entries_stay_within_the_width_and_do_not_overlap(width, row_limit):
     rows = legend([curve([0], name=f"curve 数 {n}", mark="A") for n in range(30)], width, row_limit, "paused")
     assert len(rows) <= row_limit
     for row in rows:
@@ -178,7 +178,7 @@ def test_a_legend_names_each_learner_of_a_sweep_once():
     assert all(curves[piece.index].mark == piece.text for piece in letters)
 
 
-def test_named_by_learner_curves_that_coincide_keep_their_sign():
+def test_coinciding_curves_keep_their_sign_in_a_legend_by_learner():
     names = [f"{learner}, d = {d}" for learner in ("least squares", "spindly") for d in (32, 64, 128)]
     curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
     curves[4:] = [curve([3], name=names[n], mark=chr(65 + n)) for n in (4, 5)]
@@ -195,7 +195,7 @@ def test_named_by_learner_curves_that_coincide_keep_their_sign():
     assert texts[-3:] == ["D", "E", "F"], "the lead belongs to another learner"
 
 
-def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
+def test_the_last_remark_of_a_note_is_omitted_before_names_of_curves():
     names = ("GD, standardised", "GD, LayerNorm of the input", "Adam, cosine", "Adam, rates by layer",
              "GD, clipped by value", "GD, L1 decay")  # fmt: skip
     curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
@@ -240,7 +240,7 @@ def test_names_shown_in_the_picture_are_omitted_before_the_legend_grows():
     assert lines(series, 9, 1) == ["0:A;2:…;"], "where nothing helps there is an ellipsis"
 
 
-def test_series_that_run_along_each_other_are_one_entry():
+def test_coinciding_series_share_a_legend_entry():
     series = [PROVED, curve([0], name="GD", mark="A"), curve([0], name="EGU", mark="C")]
     assert lines(series, 60, 1, groups=[(1, 0)]) == ["0:A ─── GD;9:≡ ╌╌╌ ri-signed c(1 − k/d);38:C ─── EGU;"]
     assert lines(series, 24, 3, groups=[(1, 0)]) == ["0:A ─── GD;9:≡ ╌╌╌ ri-signed;", "0:C ─── EGU;"]

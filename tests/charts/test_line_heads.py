@@ -76,12 +76,12 @@ def test_lists_and_pages_describe_every_line_equally() -> None:
         assert about("theory", kind).plain.startswith(headline)
 
 
-def test_the_meaning_of_a_line_begins_with_a_capital_unless_it_begins_with_a_formula() -> None:
+def test_the_meaning_of_a_line_begins_with_a_capital_or_a_formula() -> None:
     assert meaning("ri-signed").startswith("No rotation-invariant learner")
     assert meaning("percolation").startswith("c times "), "C is something else"
     assert meaning("missing-entry").startswith("Lower bound on")
 
 
 @looped("kind", list(catalogue.members("theory")))
-def test_the_meaning_of_a_line_names_no_other_line_by_its_code(kind: str) -> None:
+def test_the_meaning_of_a_line_contains_no_code_names_of_lines(kind: str) -> None:
     assert "`" not in meaning(kind)

@@ -32,7 +32,7 @@ def test_a_formula_shorter_than_the_name_replaces_it():
         assert [name for name in ("1 − k/d", "the bound", "max") if name in painted] == [shown]
 
 
-def test_a_line_that_ends_before_the_border_has_its_name_behind_its_end():
+def test_the_name_of_a_line_ending_early_follows_its_end():
     short = curve([0.5, 0.5], [0, 9], "svd", style="dotted")
     [line] = [line for line in text(paint_series([short], axes(), 60, 20)) if "svd" in line]
     assert line.index("svd") in range(29, 33)
@@ -106,7 +106,7 @@ def is_within_a_row(line, other) -> bool:
     return np.abs(line.y - other.y).max() <= 0.08
 
 
-def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():
+def test_a_name_is_nearest_to_its_own_line():
     rng = np.random.default_rng(1)
     seen = 0
     for _ in range(40):

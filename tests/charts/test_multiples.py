@@ -13,7 +13,7 @@ from .test_view_plot import FIRST, RATES, SECOND, TWO, along
 from .test_view_plot import curve as curve_along
 
 
-def test_each_curve_has_a_chart_with_the_axes_of_all():
+def test_charts_of_single_curves_share_their_axes():
     look = Look(TWO)
     shown, more = multiples(look, 4, FIRST.learner)
     axes = plot(look).axes

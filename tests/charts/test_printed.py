@@ -22,7 +22,7 @@ def test_markers_are_unique_while_unused_markers_remain():
     assert len(set(_series_markers(interleaved))) == len(interleaved)
 
 
-def test_the_chart_has_the_size_asked_for():
+def test_a_printed_chart_has_the_requested_size():
     for size in ((80, 24), (40, 12), (20, 5), (5, 2)):
         lines = printed(SERIES, axes(), *size, colour=False).split("\n")
         assert len(lines) == size[1]
@@ -66,7 +66,7 @@ def test_nan_and_infinities_are_left_out_and_counted():
     assert "".join(inside).count("o") == 1
 
 
-def test_nothing_to_draw_still_gives_axes():
+def test_a_chart_without_data_has_axes():
     assert "┌" in printed([], axes(), 60, 20, colour=False)
     assert "┌" in printed([curve([math.nan])], axes(), 60, 20, colour=False)
 

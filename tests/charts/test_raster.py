@@ -46,7 +46,7 @@ def test_series_with_a_shared_x_are_painted_as_if_alone():
     assert dots(painted(series)) == set.union(*(dots(painted([one_series])) for one_series in series))
 
 
-def test_unsorted_x_is_drawn_in_the_order_of_x():
+def test_unsorted_points_are_joined_in_the_order_of_x():
     rng = np.random.default_rng(3)
     x, y = rng.uniform(0, 19, 30), rng.random(30)
     order = np.argsort(x)
@@ -90,7 +90,7 @@ def test_values_without_a_logarithm_are_masked_and_counted():
     assert picture.remark == "x ≤ 0 not shown · 2 points not drawn (≤ 0 or ∞)"
 
 
-def test_a_segment_that_leaves_the_limits_is_cut_at_the_border():
+def test_a_segment_leaving_the_limits_is_cut_at_the_border():
     positions = dots(painted([curve([0.5, 2.0], [0, 15])]))
     assert {column for _, column in positions} == set(range(6))
     assert min(row for row, _ in positions) == 0
@@ -120,7 +120,7 @@ def test_dashes_stay_in_place_while_data_grow(style):
         assert {dot for dot in part if dot[1] < done} == {dot for dot in dashes if dot[1] < done}
 
 
-def test_later_series_own_the_cells_they_share():
+def test_later_series_determine_the_colour_of_shared_cells():
     flat = curve([0.5, 0.5], [0, 19], name="")
     picture = painted([flat, flat, curve([0.5, 0.5], [0, 9], name="")])
     row = picture.colours[picture.colours.max(axis=1) >= 0][0]
@@ -162,7 +162,7 @@ def test_faint_series_can_be_distinguished():
     assert picture.faint[-1].all()
 
 
-def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
+def test_marks_stand_at_the_last_visible_points_without_overlap():
     flat = [curve([1.0] * 20, mark=letter) for letter in "AB"]
     picture = painted([*flat, curve([0.0, 0.0, math.nan], [0, 9, 19], mark="C")])
     assert text(picture)[0].endswith("A")
@@ -183,7 +183,7 @@ def test_a_single_point_of_a_line_is_drawn_as_a_bullet():
         assert ["•" in line for line in text(picture)] == [False, False, True, False, False]
 
 
-def test_the_playhead_stands_behind_the_curves():
+def test_the_playhead_is_drawn_behind_the_curves():
     picture = painted([curve([1, 1], [0, 19])], playhead=19)
     assert [row[-1] for row in text(picture)[1:]] == ["┊"] * (ROWS - 1)
     assert text(picture)[0][-1] != "┊"

@@ -28,7 +28,7 @@ def test_a_thinned_stretch_keeps_its_extremes(noise, first, last):
     assert noise[picked].min() == noise[first:last].min()
 
 
-def test_a_thinned_curve_is_much_shorter_and_paints_the_same_picture(noise):
+def test_a_thinned_curve_is_shorter_and_paints_the_same_picture(noise):
     full_curve = curve(noise)
     picked = Thinning().pick(noise, 0, LONG)
     assert len(picked) < LONG / 20
@@ -77,7 +77,7 @@ def test_gaps_do_not_hide_extremes(noise):
     assert np.nanmin(noise[picked]) == np.nanmin(noise)
 
 
-def test_a_window_is_cut_out_with_one_point_beyond_each_end():
+def test_a_thinned_window_includes_a_point_beyond_each_end():
     x = np.arange(100.0)
     assert thinned(x, x, 40, 50).tolist() == list(range(39, 52))
 

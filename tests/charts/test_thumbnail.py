@@ -60,7 +60,7 @@ def test_a_thumbnail_fits_the_preview_and_survives_a_round_trip(make):
 
 @pytest.mark.parametrize("length", [5, 18, 19, 20, 21, 60])
 @pytest.mark.parametrize("count", [2, 6, 30])
-def test_a_legend_that_has_no_room_for_all_curves_ends_in_an_ellipsis(length: int, count: int):
+def test_a_legend_without_room_for_all_curves_ends_in_an_ellipsis(length: int, count: int):
     x = np.arange(20.0)
     names = [f"{number}".ljust(length, "n") for number in range(count)]
     tint = palette.current().of(KindPlace("gradient"))

@@ -50,7 +50,7 @@ def test_named_places_are_ticks_as_far_as_room_allows():
     assert x_ticks(replace(axes, x_names=()), 2) == ticks((-0.5, 4.5), False, 2)
 
 
-def test_named_places_at_uneven_distances_have_ticks_wherever_a_label_fits():
+def test_unevenly_spaced_named_places_have_ticks_where_labels_fit():
     places = 0.078125, 0.15625, 0.3125, 0.625, 1.25, 2.5
     doubled = Axes("", "", "", (0, 2.6), (0, 1), x_names=at_places(places))
     assert [label for _, label in ticks_along(doubled, 72)] == ["0.07812", "0.625", "1.25", "2.5"]

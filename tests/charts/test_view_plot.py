@@ -200,7 +200,7 @@ def test_the_y_axis_includes_bands_unless_a_log_axis_would_grow_far_longer(log: 
     assert low > 0.2 if log else low < 0.1
 
 
-def test_bands_of_values_that_are_0_up_to_rounding_do_not_stretch_a_logarithmic_axis():
+def test_bands_of_rounding_errors_do_not_stretch_a_log_axis():
     y, errors = np.array([0.5, 0.1, 3e-34, 0.01]), np.array([0.1, 0.02, 1e-34, 0.002])
     view = along("D = 2")
     view = replace(view, curves=[curve("D = 2", y, RATES, stderr=errors)])
@@ -304,7 +304,7 @@ def test_a_complete_sweep_shows_numbers_at_the_last_place_of_most_curves():
     ]
 
 
-def test_after_a_sweep_whose_played_run_ends_first_numbers_say_where_they_are_read():
+def test_a_finished_sweep_names_the_place_of_its_numbers_for_unequal_runs():
     short, long = (
         played(f"η = {n}", 1 / (1 + K[:n]), 1.0, 0, at) for at, n in enumerate((len(K) // 2, len(K)))
     )
@@ -538,7 +538,7 @@ def test_the_forbidden_region_of_bound_learners_is_shaded_but_not_for_conjecture
         assert region(replace(view, lines=nothing)) is None
 
 
-def test_a_chart_says_how_far_its_curves_are_smoothed():
+def test_a_note_states_the_width_of_smoothing():
     assert plot(Look(TWO, options=ChartOptions(smooth=True))).smoothed == "averaged over ± 1 point"
     longer = of_runs(replace(FIRST, planned=320))
     assert plot(Look(longer, options=ChartOptions(smooth=True))).file_note == "averaged over ± 10 points"
@@ -561,7 +561,7 @@ def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, fl
     return chart_axes.y_limits, chart_axes.y_rounding
 
 
-def test_rounding_does_not_stretch_a_logarithmic_axis():
+def test_rounding_errors_do_not_stretch_a_log_axis():
     (low, high), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([0.1, 0.3, 0.02]))
     assert 0.005 < low < 0.02
     assert 0.3 < high < 1
@@ -596,7 +596,7 @@ def test_values_counted_as_0_lie_at_the_foot_of_an_ordinary_axis(
     assert Look(view).rounding >= y.max(), "tables show it as 0, too"
 
 
-def test_values_that_count_as_0_do_not_stretch_a_logarithmic_axis():
+def test_values_counted_as_0_do_not_stretch_a_log_axis():
     ys = [np.array([0.2, 0.1, 0.05]), np.array([3e-16, 4e-12, 2e-9])]
     view = replace(along("x"), picture=Picture(measure=catalogue.make("measures", "change")))
     curves = [curve(f"c{at}", y, K[:3] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
@@ -719,7 +719,7 @@ def bound_at(height: float, *bound: str) -> View:
     return replace(along("GD"), lines=[lower("bound", np.full(4, height), *bound)])
 
 
-def test_a_pinned_run_brings_its_bound_faint_and_without_a_name():
+def test_the_bound_of_a_pinned_run_is_faint_and_unnamed():
     look = Look(bound_at(0.5, "GD"), pinned=[Pinned("d = 128", bound_at(0.2, "GD"))])
     bounds = [
         series for series in plot(look).series if not series.mark and not series.is_region and len(series.x)
@@ -736,7 +736,7 @@ def test_a_bound_shared_by_both_runs_is_drawn_once():
     assert [series.name for series in plot(look).series if not series.mark and len(series.x)] == ["", "bound"]
 
 
-def test_with_a_pinned_run_the_region_is_below_the_bounds_of_both():
+def test_the_region_beside_a_pinned_run_lies_below_both_bounds():
     for ours, pinned in ((0.5, 0.2), (0.2, 0.5)):
         look = Look(bound_at(ours, "GD"), pinned=[Pinned("d = 128", bound_at(pinned, "GD"))])
         [shaded] = [part for part in plot(look).series if part.is_region]

@@ -98,7 +98,7 @@ def files(small: Path) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("case", CASES)
-def test_bad_input_is_one_line_and_exit_2(case: str, call: Callable[..., Answer]) -> None:
+def test_bad_input_is_reported_on_one_line_with_exit_2(case: str, call: Callable[..., Answer]) -> None:
     command, parts = CASES[case]
     before = sorted(Path().rglob("*"))
     code, out, err = call(*command.replace("'", "").split())
@@ -154,7 +154,7 @@ TAKERS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("taker", TAKERS)
-def test_every_command_answers_hostile_arguments_in_one_printable_line(
+def test_every_command_refuses_hostile_arguments_on_one_printable_line(
     taker: str, small: Path, call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("stdin", "stdout"):

@@ -49,7 +49,7 @@ def joined_lines(text: str) -> Iterator[tuple[int, str]]:
         yield text.count("\n", 0, line.start()) + 1, line[0].replace("\\\n", "")
 
 
-def test_a_command_may_take_two_lines():
+def test_a_command_can_continue_on_a_second_line():
     assert [*joined_lines("a\n\nb \\\n  c\nd\n")] == [(1, "a"), (3, "b   c"), (5, "d")]
 
 
@@ -137,7 +137,7 @@ def test_every_documented_command_starts_a_known_program():
 
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] != "serve" and not is_of_the_app(words)))
-def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call: Call):
+def test_a_documented_command_succeeds(words: list[str], folder: Path, call: Call):
     if "@last" in words:
         store_two_runs(call)
     if "new" in words:
@@ -156,7 +156,7 @@ def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call:
 
 
 @pytest.mark.parametrize("words", of_program(is_of_the_app))
-def test_a_command_opens_the_app(words: list[str], folder: Path, call: Call):
+def test_a_documented_command_opens_the_app(words: list[str], folder: Path, call: Call):
     if words[0] == "watch":
         store_two_runs(call)
     terminal = Terminal(*words, columns=120, lines=40)
@@ -166,7 +166,7 @@ def test_a_command_opens_the_app(words: list[str], folder: Path, call: Call):
 
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] == "serve"))
-def test_a_command_serves_the_app(words: list[str], folder: Path):
+def test_a_documented_command_serves_the_app(words: list[str], folder: Path):
     """Use a free port, since another program may have the default one."""
     command = [sys.executable, "-m", "hadamard_tui", *words, "--port", str(free_port())]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -24,7 +24,7 @@ def test_the_path_follows_xdg(call: Call, own_folders: Path) -> None:
     assert Path(out.strip()) == own_folders / "xdg_config_home" / "hadamard-tui" / "config.toml"
 
 
-def test_the_default_file_changes_nothing_and_names_every_setting_and_action(call: Call) -> None:
+def test_the_default_file_has_no_effect_and_names_every_setting_and_action(call: Call) -> None:
     code, out, _ = call("config", "--default")
     assert code == 0
     assert config.parse(out.encode()) == (Config(), [])

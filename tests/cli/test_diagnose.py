@@ -50,7 +50,7 @@ def test_diagnose_prints_answers_and_curves_and_writes_a_standalone_page(call, c
 
 
 @pytest.mark.slow
-def test_json_is_all_of_standard_output_and_has_no_nan(call, csv):
+def test_standard_output_of_diagnose_with_json_is_only_json_without_nan(call, csv):
     code, out, _ = call("diagnose", str(csv), "--label", "-1", "--splits", "2", "--quick", "--json")
     assert code == 0
     described = json.loads(out, parse_constant=lambda word: pytest.fail(word))
@@ -105,7 +105,7 @@ def test_the_examples_to_reach_a_loss_are_interpolated_in_logarithms():
     assert examples_to_reach(sizes, losses, 0.1) == np.inf
 
 
-def test_the_bound_of_singular_values_is_the_least_loss_of_matrices_of_rank_k():
+def test_the_singular_value_bound_equals_the_least_loss_of_rank_k_matrices():
     features = np.random.default_rng(1).standard_normal((30, 4)) @ np.diag([1, 2, 3, 4.0])
     columns = (features - features.mean(0)) / features.std(0)
     u, s, vt = np.linalg.svd(columns, full_matrices=False)
@@ -115,7 +115,7 @@ def test_the_bound_of_singular_values_is_the_least_loss_of_matrices_of_rank_k():
         assert bound[k] == pytest.approx(((columns - nearest) ** 2).mean(), abs=1e-12)
 
 
-def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_path):
+def test_words_dates_and_missing_cells_become_numbers_described_in_notes(tmp_path):
     cities = "Bonn", "Ulm", "Kiel"
     rows = [
         f"{'' if i == 4 else i},{cities[i % 3]},2020-01-{i % 28 + 1:02},{'' if i == 7 else i * 0.5}"
@@ -235,14 +235,14 @@ def test_settings_and_omitted_columns_apply_to_numbers(tmp_path):
         read_table(str(file), "-1", settings=settings, omitted=["0", "1", "2"])
 
 
-def test_a_column_whose_name_is_a_number_is_found_by_its_name(tmp_path):
+def test_a_column_named_by_a_number_is_found_by_its_name(tmp_path):
     file = tmp_path / "years.csv"
     file.write_text("2019,2020,1\n" + "\n".join(f"{row}.5,{row * row},{row % 9}.25" for row in range(50)))
     table = read_table(str(file), "1", settings=TableSettings(header=True, index=False))
     np.testing.assert_array_equal(table.labels, [row % 9 + 0.25 for row in range(50)])
 
 
-def test_missing_numbers_alone_need_no_library_of_words(tmp_path, monkeypatch):
+def test_missing_numbers_alone_do_not_require_skrub(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skrub", None)
     file = tmp_path / "gaps.csv"
     file.write_text(
@@ -272,7 +272,7 @@ def test_a_parquet_file_with_words_and_gaps_equals_its_csv_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_takes_the_settings_of_the_reader(call, tmp_path):
+def test_diagnose_accepts_the_settings_of_the_reader(call, tmp_path):
     file = words_and_decimal_commas(tmp_path)
     settings = ["--header", "false", "--index", "true", "--separator", ";", "--decimal", ","]
     arguments = ["diagnose", str(file), "--label", "4", "--leave-out", "3, 5", "--quick", "--splits", "2"]

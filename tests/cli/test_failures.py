@@ -20,7 +20,7 @@ def broken(*_: object, **__: object) -> None:
     raise RuntimeError("the engine\nis on fire")
 
 
-def test_an_exception_of_the_engine_is_one_line_and_names_the_file_with_its_traceback(
+def test_an_engine_exception_is_one_line_naming_its_traceback_file(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
 ) -> None:
     monkeypatch.setattr(job, "run_sweep", broken)
@@ -33,7 +33,7 @@ def test_an_exception_of_the_engine_is_one_line_and_names_the_file_with_its_trac
     assert "in broken" in file.read_text()
 
 
-def test_a_traceback_that_cannot_be_kept_is_printed(
+def test_an_unsaved_traceback_is_printed(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
 ) -> None:
     (own_folders / "xdg_state_home").write_text("no folder")

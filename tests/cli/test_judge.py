@@ -32,7 +32,7 @@ from .conftest import Answer
 Call = Callable[..., Answer]
 
 
-def test_every_learner_is_judged(small: Path, call: Call) -> None:
+def test_judge_judges_every_learner(small: Path, call: Call) -> None:
     code, out, err = call("judge", "small.toml")
     assert (code, err) == (0, "")
     told = " ".join(out.split())
@@ -133,7 +133,7 @@ RULE = RuleJudgement(
 )
 
 
-def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
+def test_the_page_of_a_rule_describes_every_verdict() -> None:
     console = Console(file=StringIO(), width=100, color_system=None)
     console.print(rule_pages.shown(RULE, console))
     text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
@@ -167,7 +167,7 @@ def test_page_json_and_markdown_name_the_rate_of_the_symmetries() -> None:
     assert "Measured at η = 0.125." in rule_pages.as_markdown(judged)
 
 
-def test_the_chart_cuts_huge_losses_and_the_page_marks_rates_at_the_end_of_the_range() -> None:
+def test_the_chart_cuts_huge_losses_and_the_page_marks_extreme_rates() -> None:
     points = [LossBesideBound(k, 1.0 + k**2, 0.01, 3.0, 1 - k / 64) for k in (0, 16, 32)]
     judged = replace(RULE, losses={"Hadamard rows": points})
     _, axes = chart_of(judged)

@@ -29,7 +29,7 @@ def squeezed(text: str) -> str:
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["presets"], ["demo"]])
-def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, command: list[str]) -> None:
+def test_the_help_names_no_types_of_flags(call: Call, command: list[str]) -> None:
     text = call(*command, "--help").out
     assert re.search(r"--help +-h +Show this message", text)
     assert "<bool>" not in text

@@ -77,9 +77,7 @@ def program(*arguments: str) -> Answer:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configured", [False, True])
-def test_a_preset_runs_with_parts_of_a_file_and_the_result_names_it_with_its_hash(
-    own_folders: Path, configured: bool
-):
+def test_a_preset_runs_with_parts_of_a_file_named_with_its_hash(own_folders: Path, configured: bool):
     if configured:
         folder = own_folders / "xdg_config_home" / "hadamard-tui"
         folder.mkdir(parents=True)

@@ -225,7 +225,7 @@ def test_new_refuses_other_families_and_names(tmp_path: Path, family: str, file:
         write_new(family, tmp_path / file)
 
 
-def test_the_former_name_of_the_list_works_with_a_hint(call: Call):
+def test_the_former_name_of_the_parts_list_works_with_a_hint(call: Call):
     code, out, err = call("list", "losses")
     assert (code, err) == (0, "the command list is now called parts list: hadamard-tui parts list losses\n")
     assert out == call("parts", "list", "losses").out

@@ -31,7 +31,7 @@ WILD = "learners.GD.update.lr=1e9"
 EXPECTED = 'claims=[{kind = "diverges", text = "GD diverges", curve = "GD"}]'
 
 
-def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(small: Path, call: Call) -> None:
+def test_a_run_prints_chart_caption_losses_and_claims_and_details_on_request(small: Path, call: Call) -> None:
     code, out, err = call("run", "small.toml")
     assert code == 0
     assert err == ""
@@ -64,7 +64,7 @@ def test_bounds_apply_to_variant_learners_on_rotated_data(small: Path, call: Cal
     assert f"bound, for EGU is not rotation invariant, yet the bound applies, {because}" in judged
 
 
-def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
+def test_output_outside_a_terminal_is_plain_and_80_columns_wide(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert max(map(len, call("run", "small.toml").out.splitlines())) == 80
@@ -184,9 +184,7 @@ def test_the_out_file_equals_the_printed_json(small: Path, call: Call) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["result.json", "small.toml"]
 
 
-def test_a_file_that_cannot_be_written_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_file_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
@@ -196,7 +194,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_failing_claim_is_exit_1(small: Path, call: Call) -> None:
+def test_a_failing_claim_is_shown_and_causes_exit_1(small: Path, call: Call) -> None:
     small.write_text(SMALL.replace("equals = 0.5", "equals = 0.25"))
     code, out, _ = call("run", "small.toml")
     assert code == 1
@@ -224,20 +222,20 @@ def test_a_claim_failing_with_another_seed_explains_that_set_changed_the_setting
     assert "The claims were written for the preset's own settings, and --set changed them." in out
 
 
-def test_an_unexpected_divergence_is_exit_1(small: Path, call: Call) -> None:
+def test_an_unexpected_divergence_causes_exit_1(small: Path, call: Call) -> None:
     code, out, _ = call("run", "small.toml", "--set", WILD, "--set", "claims=[]")
     assert code == 1
     assert "✗ GD diverged at k = 1, and no claim expects it" in out
     assert re.search(r"A GD +yes +2 +diverged", out)
 
 
-def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
+def test_an_expected_divergence_causes_exit_0(small: Path, call: Call) -> None:
     code, out, _ = call("run", "small.toml", "--set", WILD, "--set", EXPECTED)
     assert code == 0
     assert "GD diverged at k = 1, as claimed" in out
 
 
-def test_a_divergence_is_reported_on_the_clock_of_the_protocol(small: Path, call: Call) -> None:
+def test_a_divergence_is_reported_in_units_of_the_protocol_clock(small: Path, call: Call) -> None:
     out = call("run", "small.toml", "--set", 'protocol="epochs"', "--set", WILD, "--set", EXPECTED).out
     assert re.search(r"GD diverged at epoch = \d+, as claimed", out)
 
@@ -336,7 +334,7 @@ def test_notes_name_the_curves_computed_by_an_operator(small: Path, call: Call) 
     assert "in place of the matrix" not in call("run", "small.toml", "--notes", "--path", "dense").out
 
 
-def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:
+def test_brackets_in_a_name_are_printed_literally(small: Path, call: Call) -> None:
     small.write_text(SMALL.replace('name = "EGU"', 'name = "[red]E :star:"'))
     out = call("run", "small.toml", "--bounds").out
     assert "B [red]E :star:" in out

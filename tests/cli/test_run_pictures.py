@@ -211,7 +211,7 @@ def test_an_invalid_sweep_is_reported_on_one_line(call, file, change, word):
     assert word in errors
 
 
-def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
+def test_a_document_with_axes_keeps_its_expressions_and_learners(file):
     raw = reading.read_raw(file)
     full = documents.in_full(raw, documents.first(raw))
     assert full["problem"]["matrix"]["d"] == "size"

@@ -69,7 +69,7 @@ def test_a_stored_run_can_be_run_and_shared_like_a_preset(call, two, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_shared_page_is_computed_on_the_devices_that_the_option_names(call, tmp_path, monkeypatch):
+def test_a_shared_page_is_computed_on_the_requested_devices(call, tmp_path, monkeypatch):
     """The device is a process on the CPU."""
     sizes = ("--set", "axes=[{name='size', values=[8, 16]}]", "--set", "problem.matrix.d=size")
     net = "learners=[{name='net', architecture={kind='dense', widths=[4]}, update={kind='adam', lr=0.01}}]"
@@ -96,7 +96,7 @@ def test_pinned_runs_cannot_be_deleted_until_unpinned(call, two):
     assert newest not in call("runs", "list").out
 
 
-def test_a_list_names_the_number_of_runs_that_it_leaves_out(call, two):
+def test_a_shortened_list_counts_the_omitted_runs(call, two):
     newest, oldest = names()
     out = call("runs", "list", "--newest", "1").out
     assert newest in out

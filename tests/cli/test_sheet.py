@@ -25,7 +25,7 @@ preset = "small.toml"
 """
 
 
-def test_without_a_name_demo_lists_paths_and_talks(call: Call) -> None:
+def test_demo_without_a_name_lists_paths_and_talks(call: Call) -> None:
     code, out, _ = call("demo")
     assert code == 0
     assert out.index("gradient-descent") < out.index("parities") < out.index("alt2021")

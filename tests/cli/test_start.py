@@ -95,7 +95,7 @@ def test_bad_input_is_reported_before_the_app_opens(opened: Opened, on_terminal:
     assert opened == []
 
 
-def test_a_viewer_in_a_browser_sees_the_welcome_whatever_was_saved(opened: Opened, on_terminal: Call) -> None:
+def test_a_browser_viewer_sees_the_welcome_despite_a_saved_state(opened: Opened, on_terminal: Call) -> None:
     left_behind()
     assert on_terminal("--reset", "--no-parts") == (0, "", "")  # as `serve` starts the app
     assert opened[0].first is True
@@ -130,7 +130,7 @@ def test_the_last_state_is_restored(opened: Opened, on_terminal: Call) -> None:
     assert start.view == KeptView(theme="light", panel="claims", pace=4.0)
 
 
-def test_a_set_up_with_a_file_comes_back_in_another_folder(
+def test_a_set_up_with_a_file_is_restored_from_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opened, on_terminal: Call
 ) -> None:
     (tmp_path / "X.csv").write_text("1,0,2,5\n0,1,2,3\n")

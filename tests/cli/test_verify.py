@@ -23,7 +23,7 @@ def wrong(small: Path) -> Path:
     return file
 
 
-def test_a_preset_whose_claims_hold_is_verified(small: Path, call: Call) -> None:
+def test_verify_accepts_a_preset_with_holding_claims(small: Path, call: Call) -> None:
     code, out, err = call("verify", "small.toml")
     assert (code, err) == (0, "")
     assert out.count("✓ holds") == 2
@@ -40,7 +40,7 @@ def test_verify_shows_failed_claims_and_unexpected_divergence(wrong: Path, call:
     assert "EGU diverged, and no claim expects it" in out
 
 
-def test_json_has_every_claim_with_its_measurement(wrong: Path, call: Call) -> None:
+def test_json_of_verify_contains_every_claim_with_its_measurement(wrong: Path, call: Call) -> None:
     code, out, _ = call("verify", "--json", "small.toml", "wrong.toml")
     told = json.loads(out)
     assert code == 1

@@ -148,7 +148,7 @@ send(b"D", " ".join(sys.argv[1:]).encode())
 
 
 @pytest.mark.parametrize(("query", "options"), [("", ""), ("?preset=rotated-128", "--preset=rotated-128")])
-async def test_an_address_may_name_a_shipped_preset(query: str, options: str):
+async def test_an_address_can_name_a_shipped_preset(query: str, options: str):
     async with site(WORDS_OF_COMMAND) as served, served.page(query) as page:
         assert (await page.socket.receive_bytes()).decode() == options
 
@@ -187,7 +187,7 @@ async def test_only_host_names_of_this_machine_are_answered():
             assert (await served.ask(path, Host=host))[0] == 200, host
 
 
-async def test_pages_of_other_sites_open_no_app():
+async def test_pages_of_foreign_sites_open_no_app():
     async with site(ECHO) as served:
         for origin in ("https://example.org", "http://localhost:1", "null", "", "http://[::1"):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -236,7 +236,7 @@ def test_invalid_messages_are_dropped(text: str):
     assert parse_message(text) is None
 
 
-def test_messages_are_read_and_sizes_are_bounded():
+def test_messages_are_parsed_and_sizes_are_bounded():
     assert parse_message('["stdin", "ü\\u001b"]') == Stdin("ü\x1b")
     assert parse_message('["focus"]') == Focus()
     message = parse_message('["resize", {"width": 1000000000, "height": 24}]')
@@ -324,7 +324,7 @@ async def test_an_excess_viewer_is_refused_until_a_place_is_free(monkeypatch: py
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
-async def test_an_app_ends_with_its_page(program: str):
+async def test_an_app_ends_when_its_page_closes(program: str):
     async with site(program) as served:
         async with served.page() as page:
             assert not ended(page.app)
@@ -340,7 +340,7 @@ async def test_an_app_ends_when_its_page_stops_answering_pings(program: str, mon
 
 
 @pytest.mark.slow
-async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
+async def test_a_page_answering_pings_stays_connected(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(viewer, "PING", 0.2)
     async with site(ECHO) as served, served.page() as page:
         with pytest.raises(TimeoutError):
@@ -349,7 +349,7 @@ async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
         assert not ended(page.app)
 
 
-async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
+async def test_the_page_reports_the_end_of_the_app_and_the_terminal_its_failure(
     capfd: pytest.CaptureFixture[str],
 ):
     async with site(ECHO) as served:
@@ -362,7 +362,7 @@ async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
-async def test_a_server_that_is_stopped_ends_every_app_and_says_so(program: str):
+async def test_a_stopped_server_ends_every_app_with_a_message(program: str):
     async with site(program) as served, served.page() as first, served.page() as two:
         stopping = asyncio.create_task(served.runner.cleanup())
         for page in (first, two):

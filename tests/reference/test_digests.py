@@ -47,7 +47,7 @@ def test_a_digest_differs_after_each_kind_of_change(change):
     assert differences(digest, other)
 
 
-def test_rounding_is_no_difference():
+def test_rounding_errors_do_not_change_a_digest():
     digest = read("hadamard-128")
     other = copy.deepcopy(digest)
     losses = other["curves"][0]["loss"]["at"]

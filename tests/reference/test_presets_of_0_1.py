@@ -38,7 +38,7 @@ def test_the_presets_of_0_1_are_unchanged():
 
 
 @pytest.mark.slow
-def test_every_preset_is_read():
+def test_every_preset_of_0_1_is_accepted():
     refused = {}
     for file in FILES:
         try:
@@ -50,7 +50,7 @@ def test_every_preset_is_read():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
+def test_a_preset_of_0_1_is_accepted_at_all_points_of_its_axes(file: Path):
     assert documents.sweep_of(reading.read_raw(file)).points
 
 

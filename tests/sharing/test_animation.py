@@ -34,7 +34,7 @@ def few_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(animation, "FRAMES", 3)
 
 
-def test_curves_grow_along_x_and_lines_of_the_theory_stay() -> None:
+def test_curves_grow_along_x_while_lines_of_theory_stay() -> None:
     frames = list(growing(CHART, AXES, 5))
     assert [[series.name for series in frame] for frame in frames] == [["ri-signed", "GD"]] * 5
     assert [len(frame[1].x) for frame in frames] == [0, 4, 8, 12, 16]
@@ -47,7 +47,7 @@ def test_curves_on_a_log_axis_grow_by_factors() -> None:
 
 
 @pytest.mark.slow
-def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
+def test_a_gif_has_a_picture_per_step_and_holds_the_last_picture() -> None:
     file = gif([Chart(CHART, AXES)], "A (GD) follows the line.")
     with Image.open(io.BytesIO(file)) as moving:
         assert (moving.format, moving.info["loop"]) == ("GIF", 0)
@@ -63,7 +63,7 @@ def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
     assert blue[0] < blue[1] < blue[2]
 
 
-def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
+def test_a_recording_is_asciicast_2_with_increasing_times() -> None:
     header, *events = (
         json.loads(line) for line in asciicast([Chart(CHART, AXES)], "A (GD) follows it.").splitlines()
     )

@@ -91,7 +91,7 @@ def dark_pixels(png: bytes) -> int:
 
 
 @pytest.mark.slow
-def test_a_font_that_was_installed_since_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
+def test_a_newly_installed_font_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
     without = dark_pixels(png(page("学習")))
     rendering._fonts_for.cache_clear()
     installed.append(str(font_file(tmp_path / "a.ttf", "Squares A", "学習")))
@@ -132,7 +132,7 @@ def test_letters_of_other_fonts_are_embedded_as_outlines_in_a_pdf(
     assert b"/Subtype /Type3" not in pdf(page("GD ±"))
 
 
-def test_controls_blanks_and_selectors_are_no_missing_letters() -> None:
+def test_controls_blanks_and_selectors_do_not_count_as_missing_letters() -> None:
     assert rendering.boxes("a\n\u3000\u200d\ufe0f\U000e0100é") == ""
 
 
@@ -159,7 +159,7 @@ def test_the_fonts_of_the_program_have_the_letters_of_its_legends() -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".gif"])
 @pytest.mark.slow
-def test_an_export_names_missing_letters_on_standard_error_and_is_written(
+def test_an_export_is_written_and_names_missing_letters_on_standard_error(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -70,7 +70,7 @@ def test_missing_cells_are_hatched_and_named_if_there_are_any() -> None:
     assert "not computed yet" not in svg_without_gaps
 
 
-def test_values_that_the_scale_cannot_show_are_announced() -> None:
+def test_a_remark_counts_values_outside_the_scale() -> None:
     text = heat_map_page(heat(np.array([[0.0, 1.0, math.inf], [1.0, 2.0, 3.0]]))).written().decode()
     assert "variance (1 infinite, 1 not above 0)" in text
 

@@ -9,7 +9,7 @@ from hadamard_tui.sharing.svg import outline
 
 
 @pytest.mark.parametrize("within", [0.1, 1.0, 10.0])
-def test_a_line_with_fewer_points_passes_all_others_within_the_distance(within):
+def test_a_simplified_line_passes_omitted_points_within_the_distance(within):
     across = np.linspace(0, 700, 2000)
     down = 170 + 100 * np.sin(across / 40) + np.random.default_rng(0).normal(size=2000)
     x, y = outline(across, down, within)

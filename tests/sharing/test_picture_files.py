@@ -56,7 +56,7 @@ def test_another_picture_replaces_a_heat_map(shown: Shown):
     assert chart.pictures.heat is None
 
 
-def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
+def test_a_table_contains_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
     table = rows(content(Path("a.csv"), shown, ""))
     end = [row for row in table if row["picture"] == "end" and row["series"] == "learner"]
     assert [(row["name"], float(row["x"]), row["y"]) for row in end] == [("GD", 4.0, ""), ("GD", 8.0, "")]
@@ -71,7 +71,7 @@ def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, res
     assert {row["series"] for row in table} == {"learner", "lower"}
 
 
-def test_parquet_has_the_same_as_csv(shown: Shown):
+def test_parquet_and_csv_contain_the_same_values(shown: Shown):
     from pyarrow import parquet
 
     table = parquet.read_table(io.BytesIO(content(Path("a.parquet"), shown, "")))
@@ -95,7 +95,7 @@ def test_the_exported_figure_shows_the_chosen_picture(shown: Shown):
     assert b">Map<" in content(Path("a.svg"), heat, "")
 
 
-def test_results_that_are_exported_do_not_grow(results: Results):
+def test_results_being_exported_do_not_grow(results: Results):
     snapshot = results.snapshot()
     assert snapshot.traces.keys() == results.traces.keys()
     assert all(snapshot.traces[number] is not results.traces[number] for number in snapshot.traces)

@@ -98,7 +98,7 @@ def test_exported_letters_equal_those_of_the_screen_in_their_colours(
     )
 
 
-def test_the_legend_has_the_order_of_the_screen(
+def test_an_exported_legend_has_the_order_of_the_screen(
     drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
@@ -114,7 +114,7 @@ def test_the_legend_has_the_order_of_the_screen(
     assert [element.text.split()[0] for element in on_page] == [first for first, _, _ in marked]
 
 
-def test_a_heat_map_has_the_numbers_of_the_screen_beside_its_axes_and_its_bar() -> None:
+def test_an_exported_heat_map_has_the_ticks_of_the_screen() -> None:
     heat = HeatMap(np.arange(1.0, 9), np.arange(12.0), np.arange(96.0).reshape(12, 8), z_label="value")
     page = heat_map_page(heat)
     layout = arrange(heat.axes, 90, page.rows + 3, (1, 2))
@@ -195,18 +195,18 @@ def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: SvgPage)
     assert (below.mean(2) < 128).sum() > 50, "the headline is below"
 
 
-def test_a_png_is_the_same_each_time_whatever_fonts_are_installed(page: SvgPage) -> None:
+def test_a_png_is_reproducible_and_independent_of_installed_fonts(page: SvgPage) -> None:
     assert png(page, 1) == png(page, 1)
 
 
-def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: SvgPage) -> None:
+def test_a_pdf_is_reproducible_and_contains_the_page_text_as_text(page: SvgPage) -> None:
     content = pdf(page)
     assert content.startswith(b"%PDF")
     assert b"/Subtype /Type42" in content or b"/FontFile2" in content
     assert content == pdf(page)
 
 
-def test_growing_curves_are_cut_at_their_place_and_the_headline_comes_at_the_end(page: SvgPage) -> None:
+def test_growing_curves_end_at_their_place_and_the_headline_comes_last(page: SvgPage) -> None:
     def dark(share: float) -> tuple[int, int]:
         page.grow(share)
         with Image.open(io.BytesIO(png(page, 1))) as picture:

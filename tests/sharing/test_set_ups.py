@@ -88,7 +88,7 @@ def test_the_command_line_reproduces_the_set_up(edit: str) -> None:
     assert presets.document(preset, rest[1:-1:2]) == changed(edit)
 
 
-def test_a_single_value_is_a_single_change() -> None:
+def test_a_single_changed_value_is_a_single_set_option() -> None:
     for change in ("run.seed=7", 'learners[0].update.lr="1/(4d)"'):
         assert overrides("hadamard-128", presets.document("hadamard-128", [change])) == [change]
     same = presets.document("hadamard-128")
