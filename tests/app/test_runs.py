@@ -336,7 +336,7 @@ async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_we
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_the_run(app: HadamardApp):
+async def test_removing_a_learner_from_the_set_up_does_not_shift_curves_of_the_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).outcomes is not None)

@@ -173,7 +173,7 @@ async def test_an_invalid_set_up_is_neither_saved_nor_copied(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name(
+async def test_an_exported_chart_includes_the_pinned_run_with_line_style_and_name(
     app: HadamardApp, tmp_path: Path
 ):
     async with opened(app, WIDE) as pilot:

@@ -51,7 +51,7 @@ def test_words_have_ticks_and_values_at_their_numbers():
     assert axes.y_limits[0] == 0
 
 
-def test_bars_of_two_curves_stand_side_by_side_and_reach_from_0_to_their_value():
+def test_bars_of_two_curves_stand_side_by_side_from_0_to_their_values():
     view_of_words = seen(described({}, GD=0.1, slow=0.01))
     bars = [bar for bar in plot(Look(view_of_words)).series if bar.name in ("GD", "slow")]
     ends = []

@@ -46,7 +46,7 @@ NOT_A_PLACE = (
 
 @pytest.mark.slow
 @looped("preset", presets.names())
-def test_every_value_of_a_headline_is_within_the_axes_or_in_the_text_of_a_claim(preset: str):
+def test_headline_values_lie_within_the_axes_or_in_the_text_of_a_claim(preset: str):
     pictures = stored.read(preset)
     assert pictures is not None
     if pictures.first is None:

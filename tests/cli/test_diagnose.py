@@ -88,7 +88,7 @@ def test_words_and_few_distinct_whole_numbers_are_classes(tmp_path):
     assert [table.classes[int(label)] for label in table.labels[:2]] == ["no", "yes"]
 
 
-def test_bundled_sets_are_those_of_scikit_learn():
+def test_bundled_data_sets_equal_those_of_scikit_learn():
     from sklearn.datasets import load_wine
 
     loaded, table = load_wine(), read_table("wine", None)
