@@ -152,12 +152,12 @@ async def test_on_a_small_screen_legends_of_charts_beside_each_other_are_apart()
     async with opened(app, (80, 20)) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
-        left, right = (chart for chart in app.laboratory.query_one(MultiplesView).charts if chart.display)
-        assert left.region.y == right.region.y
-        assert (left.legend_margin, right.legend_margin) == (BETWEEN_LEGENDS, 0)
+        first, second = (chart for chart in app.laboratory.query_one(MultiplesView).charts if chart.display)
+        assert first.region.y == second.region.y
+        assert (first.legend_margin, second.legend_margin) == (BETWEEN_LEGENDS, 0)
         await pilot.resize_terminal(*WIDE)
-        await until(pilot, lambda: left.region.bottom <= right.region.y)
-        assert left.legend_margin == 0, "no chart is beside it"
+        await until(pilot, lambda: first.region.bottom <= second.region.y)
+        assert first.legend_margin == 0, "no chart is beside it"
 
 
 def test_a_legend_keeps_its_margin_blank() -> None:
