@@ -337,6 +337,26 @@ def test_excess_runs_drop_the_oldest_unpinned_run(monkeypatch: pytest.MonkeyPatc
     assert [run.name for run in runs.finished] == ["run 1", "run 2", "run 4", "run 5"]
 
 
+def test_the_run_before_the_shown_one_stays_even_if_it_is_large(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runs_module, "MOST_BYTES", 10)
+    monkeypatch.setattr(runs_module.Kept, "bytes", 100)
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
+    sessions = [
+        SimpleNamespace(
+            trace=object(), point=point, at_once=False, is_followed=False, stored_as=None, letters={}
+        )
+        for _ in range(3)
+    ]
+    runs = runs_module.Runs()
+    for number, session in enumerate(sessions):
+        runs.keep(session)  # type: ignore[arg-type]
+        runs.make_room(session.trace)  # type: ignore[arg-type]
+        assert [run.session for run in runs.finished] == sessions[max(number - 1, 0) : number + 1]
+    monkeypatch.setattr(runs_module, "MOST_BYTES_OF_NEWEST", 99)
+    runs.make_room(sessions[-1].trace)  # type: ignore[arg-type]
+    assert [run.session for run in runs.finished] == sessions[2:]
+
+
 def test_the_list_keeps_only_the_last_of_consecutive_step_runs():
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
     steps = [
