@@ -34,7 +34,7 @@ def test_blocks_are_found_with_their_line_and_language():
     assert len(blocks_of("```sh\na\n```\n```text\nb\n```\n", "page.md")) == 2
 
 
-def test_every_fence_opens_or_ends_a_block():
+def test_fences_of_pages_come_in_pairs():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         fences = sum(line.lstrip().startswith(("```", "~~~")) for line in text.splitlines())
@@ -42,7 +42,7 @@ def test_every_fence_opens_or_ends_a_block():
 
 
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: block.place)
-def test_a_block_says_its_language(block: Block):
+def test_every_code_block_names_a_known_language(block: Block):
     assert block.language in (*CHECKED, OUTPUT)
 
 

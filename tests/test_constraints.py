@@ -71,7 +71,7 @@ def required(wanted: Requirement, versions: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("part", ["program", "test"])
-def test_everything_that_is_installed_is_pinned_at_its_version(part: str) -> None:
+def test_every_installed_package_is_pinned_at_its_version(part: str) -> None:
     groups = PROJECT["dependency-groups"]
     wanted = PROJECT["project"]["dependencies"] + groups["build"] if part == "program" else groups[part]
     versions: dict[str, str] = {}
@@ -99,14 +99,14 @@ def test_compiled_packages_have_hashes_for_many_platforms_and_pythons() -> None:
         assert len(pinned[name][1]) >= 12, name
 
 
-def test_the_files_agree() -> None:
+def test_the_constraint_files_agree() -> None:
     program = entries(FILES["program"])
     for part in ("test", "bench", "docs"):
         for name, entry in entries(FILES[part]).items():
             assert program.get(name, entry) == entry
 
 
-def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
+def test_torch_is_pinned_without_hash_and_with_its_requirements() -> None:
     assert TORCH is not None
     torch = distribution("torch")
     (metadata,) = PROJECT["tool"]["uv"]["dependency-metadata"]
@@ -118,11 +118,11 @@ def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
 
 
 @pytest.mark.parametrize("part", FILES)
-def test_no_pin_brings_the_libraries_of_one_build_of_torch(part: str) -> None:
+def test_no_pin_requires_cuda_libraries(part: str) -> None:
     """They take several GB. A CPU build does not use them, and a CUDA build brings its own."""
     assert not [name for name in entries(FILES[part]) if of_cuda(name)]
 
 
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
-def test_the_example_of_the_readme_needs_no_extra(name: str) -> None:
+def test_imports_of_the_readme_example_are_plain_dependencies(name: str) -> None:
     assert name in {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}

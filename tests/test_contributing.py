@@ -40,7 +40,7 @@ def module(request, tmp_path, monkeypatch):
     return loaded
 
 
-def test_every_example_is_a_part_or_a_panel(module):
+def test_every_example_defines_a_part_or_a_panel(module):
     parts = [
         member
         for member in vars(module).values()
@@ -54,7 +54,7 @@ def test_every_example_is_a_part_or_a_panel(module):
         assert instance is None or instance.kind
 
 
-def test_the_panel_shows_words(module):
+def test_the_example_panel_shows_words(module):
     if hasattr(module, "PANEL"):
 
         class Curve:
@@ -71,7 +71,7 @@ def test_the_panel_shows_words(module):
         assert shown.plain == "GD: 2"
 
 
-def test_there_are_examples_of_a_measure_and_of_a_panel():
+def test_the_examples_include_a_measure_and_a_panel():
     assert any("(Measure," in example for example in EXAMPLES)
     assert any("PANEL = Panel(" in example for example in EXAMPLES)
 
@@ -142,7 +142,7 @@ def passed(folder, files, *options, **more):
 
 
 @pytest.mark.lasts(25)
-def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(copy):
+def test_the_copied_examples_pass_the_tests_of_all_parts(copy):
     """Only the cases about the examples run."""
     folder, named = copy
     assert len(named) == len({*named}) == len(ROOMS)
@@ -152,13 +152,13 @@ def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(c
 
 
 @pytest.mark.lasts(20)
-def test_experimental_examples_change_nothing_of_what_there_is(copy):
+def test_experimental_examples_do_not_change_stable_parts(copy):
     folder, _ = copy
     report = passed(folder, UNCHANGED)
     assert all(test.rpartition("::")[2] in report for test in UNCHANGED)
 
 
-def test_experimental_examples_have_no_words_on_the_page_of_messages(copy, monkeypatch):
+def test_experimental_examples_add_no_words_to_the_page_of_messages(copy, monkeypatch):
     spec = importlib.util.spec_from_file_location("messages_of_the_copy", ROOT / "docs" / "messages.py")
     messages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(messages)
@@ -167,7 +167,7 @@ def test_experimental_examples_have_no_words_on_the_page_of_messages(copy, monke
     assert messages.page() == page
 
 
-def test_the_update_rule_moves_along_roots_of_the_gradient(tmp_path):
+def test_the_example_update_rule_moves_along_roots_of_the_gradient(tmp_path):
     (rule,) = (example for example in EXAMPLES if "(Update," in example)
     file = tmp_path / "root.py"
     file.write_text(rule, encoding="utf-8")

@@ -13,7 +13,7 @@ def pairs(cases: list[dict[str, int]]) -> set[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 3), (2, 3, 4), (5, 5, 2, 2)])
-def test_every_two_values_that_meet_in_any_case_meet_in_a_chosen_one(sizes: tuple[int, ...]):
+def test_the_chosen_cases_cover_every_pair_of_values(sizes: tuple[int, ...]):
     cases = [
         dict(zip("abcd", case, strict=False))
         for case in product(*map(range, sizes))
@@ -28,7 +28,7 @@ def test_every_two_values_that_meet_in_any_case_meet_in_a_chosen_one(sizes: tupl
         assert len(chosen) < len(cases)
 
 
-def test_all_cases_are_taken_when_the_whole_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+def test_all_combinations_are_taken_on_request(monkeypatch: pytest.MonkeyPatch):
     for is_asked in (True, False):
         monkeypatch.setattr(crossing, "all_combinations", is_asked)
         mark = crossing.crossed(a=[0, 1], b=[0, 1], c=[0, 1])

@@ -8,11 +8,11 @@ from engine.spec import presets
 from tests.slow import commits, test_presets_hold
 
 
-def test_the_longest_is_dealt_first_into_the_hand_with_the_least_time():
+def test_the_longest_case_is_dealt_first_to_the_least_busy_hand():
     assert dealt_evenly("abcd", [1, 5, 2, 3], hands=2) == [["b", "a"], ["d", "c"]]
 
 
-def test_cases_of_equal_time_are_dealt_round():
+def test_cases_of_equal_time_are_dealt_in_turn():
     assert dealt_evenly(range(7), [1.0] * 7, hands=3) == [[0, 3, 6], [1, 4], [2, 5]]
 
 

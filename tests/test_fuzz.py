@@ -65,7 +65,7 @@ class Planted(RIGaussian, frozen=True, tag="planted"):
 
 @pytest.mark.slow
 @pytest.mark.lasts(30)
-def test_a_bound_that_is_too_high_by_three_tenths_is_found_and_shrunk(
+def test_the_search_finds_and_shrinks_a_bound_too_high_by_three_tenths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(catalogue.members("theory"), "planted", Planted)
@@ -85,7 +85,7 @@ def test_a_bound_that_is_too_high_by_three_tenths_is_found_and_shrunk(
 if experimental := [line for line in lines() if line.experimental]:
 
     @pytest.mark.parametrize("line", experimental, ids=lambda line: line.kind)
-    def test_an_experimental_line_is_respected_by_those_that_it_binds(line: Line, tmp_path: Path) -> None:
+    def test_bound_learners_respect_experimental_lines(line: Line, tmp_path: Path) -> None:
         campaign = Campaign(tmp_path, number=SEED, count=OF_ONE_LINE, about=[line])
         if any(bound(line, number) for number in range(len(bases_of(line)))):
             campaign.run()
@@ -94,7 +94,7 @@ if experimental := [line for line in lines() if line.experimental]:
 
 @pytest.mark.parametrize("name", corpus())
 @pytest.mark.slow
-def test_a_preset_that_once_showed_an_error_shows_none(name: str) -> None:
+def test_presets_of_fixed_errors_show_no_error(name: str) -> None:
     experiment = corpus()[name]
     for learner in experiment.learners:
         alone = msgspec.structs.replace(experiment, learners=(learner,))
@@ -107,7 +107,7 @@ def test_a_preset_that_once_showed_an_error_shows_none(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_line_binds_a_learner_to_start_from() -> None:
+def test_every_line_has_a_bound_learner_to_start_from() -> None:
     asked = [line for line in lines() if not line.experimental]
     unbound = [
         line.kind for line in asked if not any(bound(line, number) for number in range(len(bases_of(line))))
@@ -116,7 +116,7 @@ def test_every_line_binds_a_learner_to_start_from() -> None:
     assert unbound == []
 
 
-def test_a_learner_without_error_shows_none() -> None:
+def test_a_correct_learner_causes_no_finding() -> None:
     findings, tally = check(SMALL)
     assert findings == []
     assert tally.counts["verdicts"] == 1
@@ -124,13 +124,13 @@ def test_a_learner_without_error_shows_none() -> None:
     assert tally.tried["ri-gaussian"] == 1
 
 
-def test_an_invalid_experiment_is_refused_and_no_finding() -> None:
+def test_an_invalid_experiment_is_refused_without_a_finding() -> None:
     findings, tally = check({**SMALL, "protocol": {"kind": "one-pass", "loss": "hinge"}})
     assert findings == []
     assert tally.counts["refused"] == 1
 
 
-def test_a_verdict_that_promises_too_much_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_invariance_verdict_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     from engine.updates.egu import EGU
 
     egu = with_learner(architecture={"kind": "linear"}, update={"kind": "egu", "lr": 0.2})
@@ -155,7 +155,7 @@ def test_a_backend_that_differs_from_dense_is_a_finding(monkeypatch: pytest.Monk
     assert "backend" in [finding.what for finding in check(SMALL)[0]]
 
 
-def test_rounding_that_a_rule_magnifies_is_no_difference_of_backends() -> None:
+def test_rounding_magnified_by_a_rule_is_no_difference_of_backends() -> None:
     """Steps of online Newton at this rate overshoot, and its matrices are float64 in every run."""
     unstable = {
         **with_learner(architecture={"kind": "linear"}, update={"kind": "online-newton", "lr": 2.0}),
@@ -181,13 +181,13 @@ def test_a_crash_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.name.startswith("ZeroDivisionError")
 
 
-def test_a_line_below_a_curve_by_chance_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_violated_by_chance_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "allowed_errors", lambda replicas: -np.inf)
     assert check(SMALL)[0] == []
 
 
 @pytest.mark.slow
-def test_a_search_ends_at_its_count(tmp_path: Path) -> None:
+def test_a_search_ends_after_the_requested_count(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path, count=5)
     campaign.run()
     assert campaign.tally.counts["drawn"] == 5

@@ -64,7 +64,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return module
 
 
-def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_picture_on_the_page():
+def test_every_shipped_chart_belongs_to_a_preset_and_the_gallery_page():
     thumbnails = preview.read_file(preview.FILE)
     page = (DOCS / "reference" / "gallery.md").read_text(encoding="utf-8")
     assert thumbnails.keys() <= set(presets.names())
@@ -75,7 +75,7 @@ def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_pict
         assert file.stat().st_size <= LARGEST, file.name
 
 
-def test_most_presets_have_a_chart_of_what_they_say_now():
+def test_most_presets_have_a_current_chart():
     thumbnails = preview.shipped()
     fresh = [
         entry
@@ -86,7 +86,7 @@ def test_most_presets_have_a_chart_of_what_they_say_now():
 
 
 @pytest.mark.slow
-def test_every_preset_has_stored_curves_of_what_it_runs_now():
+def test_every_preset_has_current_stored_curves():
     files = list(stored.file_of("").parent.glob("*.json"))
     assert {file.stem for file in files} == set(presets.names())
     assert sum(file.stat().st_size for file in files) <= LARGEST_STORED
@@ -99,7 +99,7 @@ def test_every_preset_has_stored_curves_of_what_it_runs_now():
     assert stale == [], "make update runs them"
 
 
-def test_a_chart_gets_the_new_title_of_its_preset_without_a_run(script):
+def test_retitling_a_preset_updates_its_chart_without_a_run(script):
     script.main()
     (chart := script.PICTURES / "rank-64.svg").write_text(
         "<svg><title>A &lt; B</title><text>A &lt; B</text></svg>"
@@ -112,7 +112,7 @@ def test_a_chart_gets_the_new_title_of_its_preset_without_a_run(script):
 
 
 @pytest.mark.parametrize("name", ["order-and-chaos", "hadamard-d", "critical-line", "catapult"])
-def test_a_stored_chart_has_the_title_that_its_preset_has_now(name: str):
+def test_a_stored_chart_has_the_current_title_of_its_preset(name: str):
     chart = (DOCS / "gallery" / f"{name}.svg").read_text(encoding="utf-8")
     assert gallery()._with_title(chart, presets.load(name).pictures[0].title) == chart
     assert gallery()._with_title(chart, "Another").count("Another") == 2
@@ -128,7 +128,7 @@ def test_a_stored_curve_is_within_half_a_dot_of_the_curve():
     assert np.abs(drawn - curve.y).max() <= 0.5 / 160
 
 
-def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):
+def test_presets_are_run_once_and_again_after_a_change(script, capsys):
     script.main()
     assert script.ran == ["eg-128", "rank-64", "vaw-128"]
     assert "3 of 3  vaw-128" in capsys.readouterr().err
@@ -144,14 +144,14 @@ def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):
     assert "**another**" in script.PAGE.read_text()
 
 
-def test_a_preset_with_stored_curves_of_an_earlier_version_is_run_again(script):
+def test_a_preset_with_outdated_stored_curves_is_run_again(script):
     script.main()
     stored.write("rank-64", stored.StoredPictures("another"))
     script.main()
     assert script.ran[3:] == ["rank-64"]
 
 
-def test_after_an_interruption_the_rest_is_run(script, monkeypatch):
+def test_an_interrupted_gallery_run_continues_with_the_remaining_presets(script, monkeypatch):
     make = script.make
 
     def interrupted(entry, errors):
@@ -167,7 +167,7 @@ def test_after_an_interruption_the_rest_is_run(script, monkeypatch):
     assert script.ran == ["eg-128", "rank-64", "vaw-128"]
 
 
-def test_only_the_named_presets_are_run_and_stale_ones_are_listed(script, monkeypatch, capsys):
+def test_only_the_named_presets_are_run_and_stale_presets_are_listed(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["gallery.py", "rank-64"])
     script.main()
     script.main()
@@ -175,7 +175,7 @@ def test_only_the_named_presets_are_run_and_stale_ones_are_listed(script, monkey
     assert "without a chart of what they say now: eg-128, vaw-128" in capsys.readouterr().err
 
 
-def test_a_digest_is_of_what_is_computed_and_not_of_words(tmp_path: Path):
+def test_a_digest_depends_on_the_computation_but_not_on_words(tmp_path: Path):
     text = presets.path_of("rank-64").read_text(encoding="utf-8")
     digests = []
     for number, changed in enumerate(
@@ -188,7 +188,7 @@ def test_a_digest_is_of_what_is_computed_and_not_of_words(tmp_path: Path):
 
 
 @pytest.mark.parametrize("preset_name", ["hadamard-128", "shaped-start", "plane-cells"])
-def test_a_field_with_its_default_leaves_the_stored_curves_and_another_value_does_not(preset_name: str):
+def test_writing_out_default_fields_does_not_change_the_digest(preset_name: str):
     document = presets.document(preset_name)
     short = {**without_defaults(Experiment, document), "pictures": document["pictures"]}
     assert len(str(short)) < len(str(document))
@@ -198,7 +198,7 @@ def test_a_field_with_its_default_leaves_the_stored_curves_and_another_value_doe
     assert stored.digest(document) != stored.digest({**document, "run": {**document["run"], "seed": 7}})
 
 
-def test_a_preset_says_what_it_is_about_and_one_that_does_not_is_among_the_others(tmp_path: Path):
+def test_a_preset_without_a_subject_belongs_to_other(tmp_path: Path):
     assert presets.load("rank-64").subject == entry_of("rank-64").subject == "Many targets and rank"
     text = presets.path_of("rank-64").read_text(encoding="utf-8")
     (file := tmp_path / "mine.toml").write_text(re.sub("(?m)^subject.*$", "", text), encoding="utf-8")

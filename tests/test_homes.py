@@ -18,5 +18,5 @@ def test_every_test_begins_with_an_empty_home(number: int):
     used_homes.append(home)
 
 
-def test_a_home_in_which_nothing_was_left_is_used_again(own_folders: Path, homes: object):
+def test_an_unused_home_is_reused(own_folders: Path, homes: object):
     assert own_folders == Path.home() == homes.empty()  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crossing, "all_combinations", False)
 
 
-def test_every_case_runs_also_after_one_that_fails():
+def test_every_case_of_a_loop_runs_despite_a_failed_case():
     seen = []
 
     @looped("number", [1, 2, 3])
@@ -33,7 +33,7 @@ def test_every_case_runs_also_after_one_that_fails():
     ]
 
 
-def test_a_single_failure_is_raised_as_it_is_and_none_as_none():
+def test_a_single_failure_of_a_loop_is_raised_unchanged():
     @looped("number", [1, 2])
     def test(number, limit):
         assert number < limit

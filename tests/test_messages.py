@@ -47,7 +47,7 @@ def messages() -> ModuleType:
     return module
 
 
-def test_only_texts_that_users_see_are_collected(messages: ModuleType) -> None:
+def test_only_user_visible_texts_are_collected(messages: ModuleType) -> None:
     assert messages.messages(SOURCE) == [
         "Run",
         "Run the set-up",
@@ -60,7 +60,7 @@ def test_only_texts_that_users_see_are_collected(messages: ModuleType) -> None:
     ]
 
 
-def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType) -> None:
+def test_a_part_or_panel_is_experimental_only_if_declared(messages: ModuleType) -> None:
     part = "class Largest(Measure):\n    experimental: ClassVar[bool] = {}\n"
     panel = "PANEL = Panel('largest', 'the largest weight', show, experimental={})"
     for words in (part, part.replace(": ClassVar[bool]", ""), panel):
@@ -69,7 +69,7 @@ def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType
     assert not messages.is_experimental(SOURCE)
 
 
-def test_a_formula_is_shown_as_it_is_written_and_words_in_backticks_are_code(messages: ModuleType) -> None:
+def test_formulas_are_shown_literally_and_words_in_backticks_are_code(messages: ModuleType) -> None:
     assert messages.as_written("β_i = [a]_i b_{i−j} < 1 for `max_rank`") == (
         r"β\_i = \[a\]\_i b\_\{i−j\} &lt; 1 for `max_rank`"
     )

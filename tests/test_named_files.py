@@ -18,7 +18,7 @@ EXAMPLES = ("mine", "PAGE")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_names_is_there(page: Path):
+def test_every_file_named_on_a_page_exists(page: Path):
     text = page.read_text(encoding="utf-8")
     paths = set(re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|toml|svg))`", text))
     gone = {
@@ -30,7 +30,7 @@ def test_every_file_that_a_page_names_is_there(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_links_is_there(page: Path):
+def test_every_file_linked_from_a_page_exists(page: Path):
     links = set(re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")))
     gone = {
         link
@@ -47,7 +47,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_section_that_a_page_links_is_there(page: Path):
+def test_every_section_linked_from_a_page_exists(page: Path):
     links = set(re.findall(r"\]\(((?:[^):#\s]+\.md)?)#([^)\s]+)\)", page.read_text(encoding="utf-8")))
     targets = {(page.parent / path if path else page, name) for path, name in links}
     gone = {
@@ -66,7 +66,7 @@ def lines_of_backend(name: str) -> int:
     return sum(file.read_text(encoding="utf-8").count("\n") for file in files)
 
 
-def test_the_page_on_performance_states_the_lines_of_each_backend_within_a_tenth():
+def test_the_performance_page_states_lines_of_code_of_each_backend_within_a_tenth():
     text = (ROOT / "docs" / "explanation" / "performance.md").read_text(encoding="utf-8")
     stated = {
         name: int(lines) for name, lines in re.findall(r"^\| `([\w-]+)` \| (\d+) \|", text, re.MULTILINE)

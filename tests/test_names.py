@@ -21,12 +21,12 @@ def rooms() -> dict[str, Counter[str]]:
     return names_by_room()
 
 
-def test_no_name_is_a_word_that_says_nothing(rooms: dict[str, Counter[str]]) -> None:
+def test_no_name_is_a_forbidden_word(rooms: dict[str, Counter[str]]) -> None:
     used = {room: sorted(NEVER & names.keys()) for room, names in rooms.items()}
     assert {room: words for room, words in used.items() if words} == {}
 
 
-def test_no_room_has_more_vague_names_than_before(rooms: dict[str, Counter[str]]) -> None:
+def test_no_folder_exceeds_its_limit_of_vague_names(rooms: dict[str, Counter[str]]) -> None:
     allowed = limits()
     risen = {
         room: (vague(names), allowed.get(room, 0))
@@ -36,13 +36,13 @@ def test_no_room_has_more_vague_names_than_before(rooms: dict[str, Counter[str]]
     assert risen == {}, "say what the new names hold (tests/names.py has the words), or measure the room anew"
 
 
-def test_limits_are_the_present_counts(rooms: dict[str, Counter[str]]) -> None:
+def test_limits_equal_the_current_counts_of_vague_names(rooms: dict[str, Counter[str]]) -> None:
     counts = {room: vague(names) for room, names in rooms.items()}
     loose = {room: limit for room, limit in limits().items() if counts.get(room, -1) < limit}
     assert loose == {}, "run `python tests/names.py`, so that these limits do not let the counts rise again"
 
 
-def test_few_names_of_a_room_are_vague(rooms: dict[str, Counter[str]]) -> None:
+def test_the_share_of_vague_names_of_a_folder_is_small(rooms: dict[str, Counter[str]]) -> None:
     counts = {room: vague(names) for room, names in rooms.items()}
     shares = {room: count / rooms[room].total() for room, count in counts.items() if count > FEW}
     assert {room: share for room, share in shares.items() if share >= VAGUE_SHARE} == {}

@@ -16,7 +16,7 @@ def code_cells() -> list[dict[str, Any]]:
     return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
-def test_it_is_stored_without_outputs():
+def test_the_notebook_is_stored_without_outputs():
     assert code_cells()
     for cell in code_cells():
         assert cell["outputs"] == []
@@ -24,7 +24,7 @@ def test_it_is_stored_without_outputs():
 
 
 @pytest.mark.slow
-def test_its_cells_run_and_write_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_cells_of_the_notebook_run_and_write_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -74,14 +74,14 @@ def code_names(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_name_files_that_exist(path):
+def test_files_named_on_pages_exist(path):
     paths = named_paths(without_code(page(path)))
     assert len(paths) > 15
     assert [path for path in paths if not matching(path)] == []
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_place_names_in_the_files_that_define_them(path):
+def test_names_on_pages_are_defined_in_their_stated_files(path):
     misplaced = []
     for word, module in placed_names(without_code(page(path))):
         texts = [(ROOT / file).read_text(encoding="utf-8") for file in matching(module)]
@@ -91,14 +91,14 @@ def test_pages_place_names_in_the_files_that_define_them(path):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_name_definitions_that_exist(path):
+def test_definitions_named_on_pages_exist(path):
     names = code_names(without_code(page(path)))
     assert len(names) > 10
     modules = {Path(file).stem for file in files()}
     assert [word for word in names if word not in modules and not defines(sources(), word)] == []
 
 
-def test_a_wrong_path_or_name_is_noticed():
+def test_the_check_of_pages_finds_wrong_paths_and_names():
     text = "`engine/nothing.py`, `plan_run` (`engine/runtime/store.py`), `signed_hadamard`, `plan_run(x)`"
     assert named_paths(text) == ["engine/nothing.py", "engine/runtime/store.py"]
     assert [path for path in named_paths(text) if not matching(path)] == ["engine/nothing.py"]

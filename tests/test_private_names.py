@@ -21,7 +21,7 @@ TESTS = {
 
 
 @pytest.mark.slow
-def test_two_files_alone_use_private_names_of_textual_and_numba():
+def test_only_two_files_use_private_names_of_textual_and_numba():
     texts = {
         ".".join(file.relative_to(ROOT).with_suffix("").parts): file.read_text(encoding="utf-8")
         for room in ("engine", "hadamard_tui")
@@ -60,7 +60,7 @@ def test_a_private_name_of_an_object_of_a_library_is_found(line: str, name: str)
         "print(value.__class__)",
     ],
 )
-def test_names_of_modules_named_tuples_and_of_own_classes_are_none(line: str):
+def test_private_names_of_modules_named_tuples_and_own_classes_are_allowed(line: str):
     assert not [*uses_in(ast.parse(line), {})]
 
 
@@ -76,9 +76,7 @@ def test_names_of_modules_named_tuples_and_of_own_classes_are_none(line: str):
         ("_parent = None", Widget, ["_parent"]),
     ],
 )
-def test_a_private_name_that_a_widget_reads_sets_or_overrides_is_found(
-    body: str, base: type, names: list[str]
-):
+def test_private_names_read_set_or_overridden_by_a_widget_are_found(body: str, base: type, names: list[str]):
     tree = ast.parse(f"class Own(Base):\n {body}")
     widget_class = type("Own", (base,), {})
     assert [name for _, name in uses_in(tree, {"Own": widget_class})] == names

@@ -30,16 +30,16 @@ ENTER = b"\x1b[?1049h\x1b[?1003h\x1b[?25l\x1b[?7l\x1b[>1u"
 LEAVE = b"\x1b[?1003l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h"
 
 
-def test_a_terminal_that_is_left_as_it_was_has_nothing_left_behind():
+def test_a_restored_terminal_is_reported_as_clean():
     assert left_behind(ENTER + b"words" + LEAVE) == []
 
 
 @pytest.mark.parametrize("lacking", [b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?25h", b"\x1b[?7h", b"\x1b[<u"])
-def test_every_mode_that_is_not_taken_back_is_named(lacking: bytes):
+def test_every_terminal_mode_left_on_is_reported(lacking: bytes):
     assert len(left_behind(ENTER + LEAVE.replace(lacking, b""))) == 1
 
 
-def test_the_same_seed_presses_the_same_keys_and_every_action_has_one():
+def test_the_same_seed_presses_the_same_keys_and_omits_quitting_keys():
     first, again = ([Keyboard(Random(3)).press() for _ in range(50)] for _ in range(2))
     assert first == again
     keys = action_keys()
@@ -47,7 +47,7 @@ def test_the_same_seed_presses_the_same_keys_and_every_action_has_one():
     assert not {key.encode() for key in keys} & set(QUITTING)
 
 
-def test_half_of_the_pastes_have_escape_sequences_and_keys_that_end_the_app_within():
+def test_many_pastes_contain_escape_sequences_and_quitting_keys():
     keyboard = Keyboard(Random(3))
     pastes = [press.sent for _ in range(5000) if (press := keyboard.press()).kind == "paste"]
     assert all(paste.count(b"\x1b[201~") == 1 for paste in pastes)
@@ -66,7 +66,7 @@ def test_growth_is_distinguished_from_a_steady_state(held: str):
     assert [held in line for line in growth(growing)] == [True]
 
 
-def test_a_file_that_is_cut_is_torn(tmp_path: Path):
+def test_a_truncated_file_is_torn(tmp_path: Path):
     contents = {
         "curves.csv": b"a,b\n1,2\n3,4\n",
         "chart.svg": b"<svg></svg>\n",
@@ -94,7 +94,7 @@ def point(tmp_path: Path) -> Path:
     return next(tmp_path.rglob("*.run"))
 
 
-def test_a_stored_run_is_whole_unless_it_lacks_its_head(point: Path):
+def test_a_truncated_stored_run_is_complete_unless_its_head_is_cut(point: Path):
     assert torn(point) == ""
     content = point.read_bytes()
     for end in (1, 40):
@@ -105,14 +105,14 @@ def test_a_stored_run_is_whole_unless_it_lacks_its_head(point: Path):
         assert torn(point) == "", "a killed writer leaves all that it had written"
 
 
-def test_a_kept_point_with_another_byte_is_torn(point: Path):
+def test_a_stored_point_with_a_flipped_bit_is_torn(point: Path):
     content = bytearray(point.read_bytes())
     content[40] ^= 1
     point.write_bytes(content)
     assert point.name in torn(point)
 
 
-def test_a_result_of_axes_is_whole_with_its_points_and_the_curves_of_its_pictures(tmp_path: Path):
+def test_a_sweep_result_is_complete_with_points_and_curves(tmp_path: Path):
     path, result = tmp_path / "it.json", {"points": [{}], "pictures": [{"curves": [{}]}]}
     path.write_text(json.dumps(result))
     assert torn(path) == ""
@@ -123,7 +123,7 @@ def test_a_result_of_axes_is_whole_with_its_points_and_the_curves_of_its_picture
     assert torn(path)
 
 
-def test_an_index_is_judged_with_the_journal_that_its_killed_writer_left(tmp_path: Path):
+def test_an_index_is_judged_together_with_its_leftover_journal(tmp_path: Path):
     path, killed = tmp_path / "index.sqlite", tmp_path / "killed"
     killed.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as index:
@@ -140,7 +140,7 @@ def test_an_index_is_judged_with_the_journal_that_its_killed_writer_left(tmp_pat
     assert torn(killed / "index.sqlite"), "half of a transaction is no index"
 
 
-def test_a_ledger_of_a_store_names_runs_that_are_lost_or_cut(tmp_path: Path):
+def test_the_ledger_of_a_store_reports_lost_and_truncated_runs(tmp_path: Path):
     read, write = os.pipe()
     stores._store_runs(tmp_path, range(3, 6), write)
     acknowledged = np.frombuffer(os.read(read, 100), np.uint32).tolist()

@@ -53,7 +53,7 @@ def test_every_citation_names_a_section():
             assert address in addresses, f"{file.relative_to(ROOT)}: theory/{address}"
 
 
-def test_nothing_of_the_program_cites_in_the_former_way():
+def test_the_program_uses_no_former_citations():
     resolver = ROOT / "engine" / "spec" / "theory_pages.py"
     for file in CITING:
         text = file.read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def test_every_relative_link_of_the_pages_resolves():
                 assert f"{linked.stem}#{slug}" in addresses, f"{file.name}: {path}#{slug}"
 
 
-def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_reasons_and_linked_sources():
+def test_theory_pages_have_a_question_and_complete_sections():
     for page in theory_pages.pages():
         assert len(page.question.split()) >= 10, page.name
         assert page.sections, page.name
@@ -90,14 +90,14 @@ def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_reason
         assert len(headings) == len(page.sections), page.name
 
 
-def test_every_page_is_in_the_order_of_teaching_and_in_the_list():
+def test_the_list_of_pages_follows_the_order_of_teaching():
     files = {file.stem for file in FOLDER.glob("*.md")} - {"README"}
     assert files == set(theory_pages.PAGES)
     listed = re.findall(r"\]\(([\w-]+)\.md\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
     assert listed == [name for name in theory_pages.PAGES if name in files]
 
 
-def test_blocks_of_runs_name_presets_and_quote_claims_that_were_measured():
+def test_run_blocks_name_presets_without_failed_claims():
     measured = measured_claims.read_file(measured_claims.FILE)
     blocks = [
         (preset, block[0])
@@ -113,7 +113,7 @@ def test_blocks_of_runs_name_presets_and_quote_claims_that_were_measured():
 
 
 @pytest.mark.slow
-def test_every_block_has_the_claims_of_its_preset_as_they_read_now():
+def test_every_run_block_quotes_the_current_claims_of_its_preset():
     module, claims = runs(), measured_claims.read_file(measured_claims.FILE)
     for file in FOLDER.glob("*.md"):
         text = file.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def test_present_and_former_citations_are_understood(text, addresses):
     assert list(cited(text)) == addresses
 
 
-def test_every_former_section_has_a_present_one():
+def test_every_former_section_maps_to_a_current_section():
     addresses = {address for numbers in theory_pages.FORMER.values() for address in numbers.values()}
     assert addresses <= all_sections().keys()
 
@@ -161,7 +161,7 @@ def test_a_section_is_found_by_address_slug_and_citations():
 
 
 @pytest.mark.parametrize("wanted", ["loses", "hadamard#", "theory.md §99", ""])
-def test_an_unknown_section_is_refused_in_one_line(wanted):
+def test_an_unknown_section_is_refused_on_one_line(wanted):
     with pytest.raises(BadInput, match="there is no section of the theory pages"):
         find(wanted)
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
 from engine.core.expressions import number
+from engine.core.parts import BadField
 from engine.pictures import wording
 from engine.pictures.wording import x_name
 
@@ -20,7 +21,8 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     """Exponent of the power law through a curve: the least-squares slope of log y against log x.
 
     The fit uses all x positions at which every replica has a finite value. For the logarithms, positions with
-    x ≤ 0 or y ≤ 0 are left out. With `linear`, the claim is about the slope of y against x.
+    x ≤ 0 or y ≤ 0 are left out. With `linear`, the claim is about the slope of y against x. With
+    `per_doubling`, it is about the slope of y against log₂ x, and positions with x ≤ 0 are left out.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
@@ -28,6 +30,16 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     linear: Annotated[
         bool, Meta(title="linear", description="fit y against x, instead of log y against log x")
     ] = False
+
+    per_doubling: Annotated[
+        bool,
+        Meta(title="per doubling", description="fit y against log₂ x: by how much y changes if x doubles"),
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.linear and self.per_doubling:
+            raise BadField("per_doubling", "a fit is either against x or against log₂ x; leave `linear` out")
 
     def finding(self, view: View, outcome: Outcome) -> str:
         """Return a sentence with the fitted slope, or with the laws of all curves that contrast with it."""
@@ -58,7 +70,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
             if other.chosen and (law := wording.fitted_law(other.x, other.y)) is not None
         }
         powers = [name for name, law in laws.items() if law.exponent is not None]
-        is_contrast = powers == [curve.name] and len(laws) > 1 and not self.linear
+        is_contrast = powers == [curve.name] and len(laws) > 1 and not (self.linear or self.per_doubling)
         return wording.laws_in_words(view) if is_contrast else ""
 
     def _fitted_law(self, view: View, outcome: Outcome) -> str:
@@ -71,6 +83,8 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
             return f"{'do' if is_plural else 'does'} not change with {x}"
         if self.linear:
             return f"{'change' if is_plural else 'changes'} by {slope} per unit of {x}"
+        if self.per_doubling:
+            return f"{'change' if is_plural else 'changes'} by {slope} per doubling of {x}"
         return f"{'go' if is_plural else 'goes'} like {x if x.isidentifier() else f'({x})'}^{slope}"
 
     def judge(self, view: View) -> Outcome:
@@ -80,7 +94,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         usable = curve.ends.sound & self._is_usable(curve.x, curve.y)
         positions = len(np.unique(curve.x[usable]))
         if positions < 2:
-            positive = "" if self.linear else " with x > 0 and y > 0"
+            positive = "" if self.linear else " with x > 0" if self.per_doubling else " with x > 0 and y > 0"
             return self.fails(f"a slope needs two x positions{positive}, but the curve has {positions}")
         measured = self._fitted_slope(curve.x[usable], curve.y[usable])
         stderr = standard_error(lambda take: self._fitted_slope(curve.x[usable], take(curve)[usable]), curve)
@@ -89,11 +103,17 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
 
     def _is_usable(self, x: Floats, y: Floats) -> np.ndarray:
         finite = np.isfinite(x) & np.isfinite(y)
-        return finite if self.linear else finite & (x > 0) & (y > 0)
+        if self.linear:
+            return finite
+        return finite & (x > 0) & (self.per_doubling | (y > 0))
 
     def _fitted_slope(self, x: Floats, y: Floats) -> float:
-        use = self._is_usable(x, y)
-        x, y = (x[use], y[use]) if self.linear else (np.log(x[use]), np.log(y[use]))
+        usable = self._is_usable(x, y)
+        x, y = x[usable], y[usable]
+        if self.per_doubling:
+            x = np.log2(x)
+        elif not self.linear:
+            x, y = np.log(x), np.log(y)
         # x is centred, because Σ x y − n x̄ ȳ would cancel if the places lie far from 0.
         apart = x - x.mean() if len(x) else x
         spread = float(np.square(apart).sum())

@@ -35,6 +35,9 @@ MOST_BYTES, MOST_RUNS = 128 << 20, 32
 Beyond these limits, the oldest of these runs are dropped.
 """
 
+MOST_BYTES_OF_NEWEST = 1 << 30
+"""Maximum size at which the newest of these runs stays, even beyond MOST_BYTES: undo shows it again."""
+
 
 @dataclass(eq=False)
 class Kept:
@@ -236,7 +239,9 @@ class Runs:
         dropped = []
         droppable = [run for run in self.finished if not run.pinned and run.trace is not shown]
         total_bytes = sum(run.bytes for run in droppable)
-        while droppable and (len(droppable) > MOST_RUNS or total_bytes > MOST_BYTES):
+        if droppable and droppable[-1].bytes <= MOST_BYTES_OF_NEWEST:
+            total_bytes -= droppable.pop().bytes
+        while droppable and (len(droppable) >= MOST_RUNS or total_bytes > MOST_BYTES):
             oldest = droppable.pop(0)
             total_bytes -= oldest.bytes
             self.finished.remove(oldest)

@@ -181,10 +181,10 @@ class Predicting(ViewControl):
         if before is not None:
             leaves = f": back to {mark(self._editable.running_letters[before])}"
         far = f"{shown_keys('far_back').split()[-1]} {shown_keys('far_forward').split()[-1]}"
-        others = f", {key('next_learner')} skips, {key('run')} runs"
+        more_keys = f", {key('next_learner')} skips, {key('run')} runs"
         keys = (
             f"{key('back')} {key('forward')} move the mark ({far}: far)",
-            f"{key('remedy')} confirms it{others if guesses.remaining > 1 else ' and runs'}",
+            f"{key('remedy')} confirms it{more_keys if guesses.remaining > 1 else ' and runs'}",
             f"{key('leave')}{leaves}",
         )
         return f"{letter} ({learner_name}) {when}?\n{', '.join(keys)}."

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 MOST_LEGEND_LINES = 2
 """Maximum number of legend lines. Names that do not fit are in the table of learners."""
 
+BETWEEN_LEGENDS = 4
+"""Number of blank columns at the right end of a legend beside another chart.
+
+With fewer columns, two legends would look like one, as entries of one legend are 3 columns apart.
+"""
+
 
 class ChartView(CellView):
     """Chart of series (curves) that is redrawn during a run."""
@@ -60,6 +66,8 @@ class ChartView(CellView):
         self._playhead: float | None = None
         self._area = range(0)  # columns of the plot area
         self._legend_lines = 1
+        self.legend_margin = 0
+        """Number of blank columns at the right end of the legend."""
 
     def show(
         self,
@@ -134,6 +142,7 @@ class ChartView(CellView):
             self._playhead,
             min(self._legend_lines, MOST_LEGEND_LINES),
             MOST_LEGEND_LINES,
+            self.legend_margin,
         )
         self._area = range(surround.left, surround.left + surround.columns)
         self._place_picture(glyphs, inks, surround, picture)
@@ -226,6 +235,7 @@ class MultiplesView(Grid):
             self.styles.grid_size_columns = across
         for number, chart in enumerate(charts):
             chart.display = number < len(plots)
+            chart.legend_margin = BETWEEN_LEGENDS if (number + 1) % across else 0
         for chart, plot in zip(charts, plots if stacked else _labelled_once(plots), strict=False):
             last = chart is charts[len(plots) - 1]
             screen_note = " · ".join(filter(None, (plot.screen_note, note if last else "")))

@@ -233,11 +233,11 @@ async def test_every_action_acts(
                 await until(pilot, lambda trial=trial, before=before: trial.watched(app) == before)
 
 
-def test_there_is_no_trial_without_an_action() -> None:
+def test_each_trial_belongs_to_an_action_and_each_action_has_a_trial() -> None:
     assert TRIALS.keys() == {action.id for action in ACTIONS}
 
 
-def test_every_action_stands_below_what_a_person_wants_to_do() -> None:
+def test_every_action_belongs_to_a_group_named_by_a_verb() -> None:
     assert {action.group for action in ACTIONS} == set(GROUPS)
     assert [group.split()[0] for group in GROUPS[:6]] == ["Run", "Look", "Compare", "Change", "Keep", "Give"]
 
@@ -249,7 +249,7 @@ switch undo zoom
 """
 
 
-def test_help_of_every_key_begins_with_a_verb() -> None:
+def test_the_help_of_every_key_begins_with_a_verb() -> None:
     first_words = {action.id: action.help.split()[0].lower() for action in ACTIONS}
     assert {key: word for key, word in first_words.items() if word not in VERBS.split()} == {}
 
@@ -262,7 +262,7 @@ def test_no_key_does_two_things() -> None:
 EATEN = ("ctrl+z", "ctrl+a", "ctrl+b", "ctrl+s", "f1", "f11", "ctrl+w", "ctrl+t", "ctrl+n", "ctrl+tab")
 
 
-def test_no_key_is_one_that_terminals_multiplexers_or_browsers_eat() -> None:
+def test_no_action_uses_a_key_that_terminals_multiplexers_or_browsers_intercept() -> None:
     for action in ACTIONS:
         for key in action.keys.split(","):
             assert key not in EATEN, action.name
@@ -270,7 +270,7 @@ def test_no_key_is_one_that_terminals_multiplexers_or_browsers_eat() -> None:
 
 
 @pytest.mark.slow
-async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp):
+async def test_the_palette_and_the_help_page_list_every_action(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         offered = {command.title for command in app.get_system_commands(app.screen)}
         actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
@@ -285,7 +285,7 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_keys_of_the_configuration_replace_the_usual_ones(editable: EditableExperiment):
+async def test_configured_keys_replace_the_default_keys(editable: EditableExperiment):
     app = HadamardApp(editable, config=Config(keys={"run": "f5", "quit": "ctrl+x", "add_learner": "f6"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "q")
@@ -306,7 +306,7 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(editable: Editab
 @pytest.mark.set_up("filled")
 @pytest.mark.parametrize(("size", "opens"), [((80, 24), "s opens the set-up, tab"), (WIDE, "at once: tab")])
 @pytest.mark.slow
-async def test_a_message_that_is_in_sight_is_not_shown_again_and_its_keys_lead_to_a_number(
+async def test_a_visible_message_is_not_repeated_and_names_keys_to_a_number(
     editable: EditableExperiment, size: tuple[int, int], opens: str
 ):
     app = HadamardApp(editable)

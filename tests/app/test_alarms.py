@@ -17,7 +17,7 @@ from .conftest import SMALL, opened, until
 pytestmark = pytest.mark.set_up("empty")
 
 
-def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
+def test_the_remaining_time_of_an_expired_message_is_positive(monkeypatch: pytest.MonkeyPatch):
     now = 100.0
     monkeypatch.setattr(timing.time, "monotonic", lambda: now)
     message = SteadyNotification("saved", timeout=5, raised_at=now)
@@ -32,7 +32,7 @@ def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkey
 
 
 @pytest.mark.slow
-async def test_a_message_whose_time_ends_while_it_is_put_up_goes_and_the_app_goes_on(app: HadamardApp):
+async def test_a_message_that_expires_while_it_is_mounted_does_not_stop_later_messages(app: HadamardApp):
     class Late(SteadyNotification):
         """Notification whose time is over after the first time check."""
 
@@ -48,7 +48,7 @@ async def test_a_message_whose_time_ends_while_it_is_put_up_goes_and_the_app_goe
         await until(pilot, lambda: not app.screen.query(Toast))
 
 
-async def test_calls_come_after_their_time_and_not_when_they_are_taken_back(app: HadamardApp):
+async def test_a_delayed_call_runs_after_its_delay_unless_it_is_cancelled(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         came: list[str] = []
         begun = time.monotonic()

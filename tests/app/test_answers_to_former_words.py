@@ -32,7 +32,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.slow
-async def test_a_preset_that_is_chosen_is_answered(app: HadamardApp, mine: str) -> None:
+async def test_choosing_a_preset_with_former_words_notifies_and_translates_its_claims(
+    app: HadamardApp, mine: str
+) -> None:
     async with opened(app, WIDE) as pilot:
         await app.laboratory.query_one(SetupPane).choose(mine)
         await until(pilot, lambda: app._notifications)
@@ -41,7 +43,7 @@ async def test_a_preset_that_is_chosen_is_answered(app: HadamardApp, mine: str) 
         assert (claim["curve"], claim["at"]) == ("GD", 8)
 
 
-def test_a_preset_of_the_command_line_is_answered_in_the_app(mine: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_app_starts_with_a_note_on_former_words_of_its_preset(mine: str, monkeypatch: pytest.MonkeyPatch):
     starts: list[Launch] = []
     monkeypatch.setattr(cli, "need_terminal", lambda preset: None)
     monkeypatch.setattr(app_module, "open_app", lambda start: starts.append(start) or 0)

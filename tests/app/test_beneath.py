@@ -19,14 +19,16 @@ from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents
 from engine.spec.reading import Raw
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.drawing.chart_sheet import compose
 from hadamard_tui.charts.plots.look import ChartOptions, Look
+from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless.pictures import pictures
 from hadamard_tui.sharing.exporting import charts_of, content, first_picture
 from hadamard_tui.sharing.svg_page import left_margin
 from hadamard_tui.sharing.web_page import web_page
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
+from hadamard_tui.widgets.chart_view import BETWEEN_LEGENDS, ChartView, MultiplesView
 
 from .conftest import WIDE, opened, until
 
@@ -63,13 +65,13 @@ def changed(**second: object) -> Raw:
         ({**DOCUMENT, "pictures": [{**DOCUMENT["pictures"][0], "beneath": "loss"}]}, "no other picture"),
     ],
 )
-def test_a_picture_that_does_not_fit_beneath_is_refused(document: Raw, fault: str) -> None:
+def test_an_invalid_beneath_picture_is_refused(document: Raw, fault: str) -> None:
     with pytest.raises(BadInput, match=r"pictures\[0\].beneath") as error:
         documents.sweep_of(document)
     assert fault in str(error.value)
 
 
-def test_the_view_beneath_is_that_of_the_other_picture(finished: Results) -> None:
+def test_the_view_beneath_shows_the_other_picture(finished: Results) -> None:
     upper, lower = finished.sweep.experiment.pictures
     beneath = view(upper, finished).beneath
     assert beneath is not None
@@ -78,7 +80,7 @@ def test_the_view_beneath_is_that_of_the_other_picture(finished: Results) -> Non
     assert view(lower, finished).beneath is None
 
 
-def test_the_look_beneath_shares_the_place_and_the_window_and_keeps_its_scale(finished: Results) -> None:
+def test_the_lower_chart_shares_x_and_window_but_not_the_y_scale(finished: Results) -> None:
     options = ChartOptions(y_log=True, window=(2.0, 8.0))
     look = Look(view(finished.sweep.experiment.pictures[0], finished), place=4.0, options=options)
     assert look.beneath is not None
@@ -89,7 +91,9 @@ def test_the_look_beneath_shares_the_place_and_the_window_and_keeps_its_scale(fi
 
 
 @pytest.mark.parametrize("suffix", ["svg", "cast", "html"])
-def test_a_file_has_both_charts_the_upper_one_first(suffix: str, finished: Results) -> None:
+def test_an_exported_file_contains_the_upper_chart_before_the_lower_chart(
+    suffix: str, finished: Results
+) -> None:
     shown = first_picture(DOCUMENT, finished, judge(finished))
     text = content(Path(f"chart.{suffix}"), shown, "").decode()
     assert 0 <= text.index("Upper") < text.index("Lower")
@@ -103,12 +107,12 @@ def test_a_file_has_both_charts_the_upper_one_first(suffix: str, finished: Resul
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("gif", b"GIF"), ("pdf", b"%PDF")])
-def test_other_files_have_twice_the_height_of_one_chart(suffix: str, begin: bytes, finished: Results) -> None:
+def test_stacked_charts_are_exported_as_png_gif_and_pdf(suffix: str, begin: bytes, finished: Results) -> None:
     shown = first_picture(DOCUMENT, finished, judge(finished))
     assert content(Path(f"chart.{suffix}"), shown, "").startswith(begin)
 
 
-def test_a_shared_page_moves_both_charts_together(finished: Results) -> None:
+def test_a_shared_page_puts_both_figures_into_one_stack(finished: Results) -> None:
     page = web_page(finished, judge(finished), None, DOCUMENT).decode()
     (stack,) = page.split('<div class="stack">')[1:]
     assert stack.partition("</div>\n<h2>")[0].count("<figure>") == 2
@@ -142,8 +146,38 @@ async def test_the_app_shows_two_charts_that_share_the_playhead() -> None:
         await until(pilot, lambda: [chart._playhead for chart in grid.charts] == [4.0, 4.0])
 
 
+@pytest.mark.set_up("empty")
+async def test_on_a_small_screen_legends_of_charts_beside_each_other_are_apart() -> None:
+    app = HadamardApp(EditableExperiment(DOCUMENT, None), view=KeptView(setup_hidden=True, unlimited=True))
+    async with opened(app, (80, 20)) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
+        first, second = (chart for chart in app.laboratory.query_one(MultiplesView).charts if chart.display)
+        assert first.region.y == second.region.y
+        assert (first.legend_margin, second.legend_margin) == (BETWEEN_LEGENDS, 0)
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: first.region.bottom <= second.region.y)
+        assert first.legend_margin == 0, "no chart is beside it"
+
+
+def test_a_legend_keeps_its_margin_blank() -> None:
+    names = [f"gradient descent {letter}" for letter in "ABCDEFG"]
+    series = [
+        Series(name, np.arange(9.0), np.arange(9.0) + at, "#ffffff", mark=name[-1])
+        for at, name in enumerate(names)
+    ]
+    axes = Axes("Loss", "k", "loss", (0.0, 8.0), (0.0, 16.0))
+
+    def room_beside_legend(width: int, margin: int) -> int:
+        names = compose(series, axes, width, 14, most_legend_lines=2, legend_margin=margin).names
+        return width - max(piece.column + len(piece.text) for row in names for piece in row)
+
+    assert min(room_beside_legend(width, 0) for width in range(26, 60)) == 0
+    assert min(room_beside_legend(width, 4) for width in range(26, 60)) == 4
+
+
 @pytest.mark.parametrize("suffix", ["svg", "html"])
-def test_both_charts_have_the_same_x_at_the_same_place(suffix: str, finished: Results) -> None:
+def test_stacked_charts_have_aligned_x_axes(suffix: str, finished: Results) -> None:
     shown = first_picture(DOCUMENT, finished, judge(finished))
     upper, lower = (left_margin(shown_chart.axes) for shown_chart in charts_of(shown))
     assert upper != lower, "the labels of the two y-axes differ in width"

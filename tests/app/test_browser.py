@@ -40,7 +40,7 @@ def matching_names(typed: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
+def test_the_list_shows_fifteen_presets_then_paths_then_subjects():
     (yours, (new, own_data)), (first, begin_here), (paths, seven), *other_groups = groups()
     assert (yours, new.name, own_data.name) == (YOURS, NEW, OWN_TABLE)
     assert (first, paths) == ("Fifteen presets to begin with", PATHS)
@@ -53,7 +53,7 @@ def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_b
 
 
 @pytest.mark.slow
-def test_a_path_is_found_by_its_questions_and_shows_its_stops():
+def test_the_search_finds_a_path_by_its_questions_and_previews_its_stops():
     assert "large-steps" in matching_names("does the net diverge")
     path = next(entry for heading, entries in groups() if heading == PATHS for entry in entries)
     text = preview(path).plain
@@ -62,7 +62,7 @@ def test_a_path_is_found_by_its_questions_and_shows_its_stops():
 
 
 @pytest.mark.slow
-async def test_a_path_that_is_chosen_is_walked_until_a_preset_is_chosen(app: HadamardApp):
+async def test_choosing_a_preset_leaves_the_chosen_path(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await app.choose_preset("gradient-descent")
         await until(pilot, lambda: "1 of 8 · predict" in screen_text(app))
@@ -73,7 +73,7 @@ async def test_a_path_that_is_chosen_is_walked_until_a_preset_is_chosen(app: Had
 
 
 @pytest.mark.slow
-async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardApp):
+async def test_a_path_closes_with_a_message_after_its_last_stop(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await app.choose_preset("gradient-descent")
         await until(pilot, lambda: "1 of 8 · predict" in screen_text(app))
@@ -95,22 +95,22 @@ async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardAp
         ("zebra", ""),
     ],
 )
-def test_presets_are_found_by_names_words_subjects_papers_learners_and_claims(typed, preset):
+def test_the_search_matches_names_words_subjects_papers_learners_and_claims(typed, preset):
     assert preset in matching_names(typed) if preset else not matching_names(typed)
 
 
-def test_presets_of_nets_are_found_by_what_a_student_calls_them():
+def test_the_search_for_neural_net_finds_presets_of_nets():
     assert {"deep-nets-64", "optimizers-hadamard-nets", "dense-128"} <= set(matching_names("neural net"))
 
 
-def test_a_preset_whose_name_is_typed_goes_before_those_that_speak_of_it():
+def test_a_match_in_the_name_ranks_before_a_match_in_the_text():
     meant = best(matching(groups(), "kernel"), "kernel")
     assert meant is not None
     assert meant.name.startswith("kernel")
     assert best([], "kernel") is None
 
 
-def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path):
+def test_the_users_presets_come_first_and_a_broken_preset_shows_its_error(tmp_path: Path):
     for name, text in (("mine", presets.path_of("rank-64").read_text()), ("broken", "learners = [")):
         (tmp_path / f"{name}.toml").write_text(text)
         state_file.add_own_preset(tmp_path / f"{name}.toml")
@@ -124,7 +124,7 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
     assert matching_names("mine") == ["mine"]
 
 
-def test_a_preview_has_the_chart_of_what_the_preset_says_now_and_no_other(monkeypatch):
+def test_a_preview_shows_a_stored_chart_only_if_its_digest_matches(monkeypatch):
     entry = entry_of("rank-64")
     thumbnail = Thumbnail(entry.digest, 130.0, "A caption.", ("a chart",), (".......",))
     monkeypatch.setattr(thumbnails, "shipped", lambda: {"rank-64": thumbnail})
@@ -152,7 +152,7 @@ def standing(options: OptionList) -> str | None:
 
 
 @pytest.mark.slow
-async def test_typed_text_filters_the_list_and_enter_opens_without_a_run(app: HadamardApp):
+async def test_typing_filters_the_list_and_enter_opens_a_preset_without_a_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         options = await browse(app, pilot)
         assert standing(options) == "hadamard-128"
@@ -169,7 +169,7 @@ async def test_typed_text_filters_the_list_and_enter_opens_without_a_run(app: Ha
 
 
 @pytest.mark.slow
-async def test_the_key_that_reads_on_is_named_only_where_the_preview_is_cut(app: HadamardApp):
+async def test_a_cut_preview_names_the_scroll_key(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("p")
         await until(pilot, lambda: isinstance(app.screen, Browser))
@@ -184,7 +184,7 @@ async def test_the_key_that_reads_on_is_named_only_where_the_preview_is_cut(app:
 
 
 @pytest.mark.slow
-async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: HadamardApp):
+async def test_the_browser_survives_removal_of_its_list_during_loading(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         browser = Browser()
         await app.push_screen(browser)
@@ -197,7 +197,7 @@ async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: Hadamar
 
 
 @pytest.mark.slow
-async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_too(
+async def test_vi_keys_and_configured_keys_move_in_the_list(
     editable: EditableExperiment,
 ):
     app = HadamardApp(editable, config=Config(keys={"move-up": "f2", "close": "f3"}))
@@ -221,7 +221,7 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_typed(app: HadamardApp):
+async def test_typing_in_the_preset_field_opens_the_list_with_the_typed_text(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory.query_one("#preset", Choice).focus()
         await pilot.press("x")

@@ -31,7 +31,7 @@ def loss_axes_of(app: HadamardApp) -> Axes:
 
 
 @pytest.mark.slow
-async def test_axes_turn_logarithmic_and_back_and_stay_so_in_the_next_run(app: HadamardApp):
+async def test_log_axes_toggle_and_persist_in_the_next_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("x", "y")
@@ -45,13 +45,13 @@ async def test_axes_turn_logarithmic_and_back_and_stay_so_in_the_next_run(app: H
         assert loss_axes_of(app).x_limits == (0.0, 16.0)
 
 
-def test_a_window_before_all_that_a_logarithmic_axis_has_still_gives_limits():
+def test_a_window_left_of_a_log_axis_gives_valid_limits():
     for window in ((0.1, 0.2), (-5.0, -3.0)):
         assert ChartOptions(x_log=True, window=window).x_limits(X) == (1.0, 2.0)
 
 
 @pytest.mark.slow
-async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
+async def test_an_impossible_log_axis_is_refused_with_the_reason():
     learner = {"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": 0.01}}
     problem = {"matrix": {"kind": "hadamard", "d": 16}, "target": "zero"}
     nothing_to_learn = reading.parse({"problem": problem, "protocol": "one-pass", "learners": [learner]})
@@ -64,7 +64,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
 
 
 @pytest.mark.slow
-async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: HadamardApp):
+async def test_a_panel_with_negative_values_stays_linear_with_a_note(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("2", "y")
@@ -72,7 +72,7 @@ async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: Hadama
 
 
 @pytest.mark.slow
-async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardApp):
+async def test_a_zoom_survives_refreshes_and_follows_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("z")
         assert app.laboratory.chart_options.window is None  # nothing to zoom into yet
@@ -131,7 +131,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableExperiment):
+async def test_the_band_key_hides_and_shows_bands_and_requires_replicas(editable: EditableExperiment):
     editable.put("problem.matrix.kind", "gaussian")
     editable.put("run.replicas", 3)
     app = HadamardApp(editable)
@@ -158,7 +158,7 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
 
 
 @pytest.mark.parametrize("around", [0.0, 13.0, 50.0, 100.0])
-def test_a_zoom_keeps_its_centre_where_it_is(around: float):
+def test_a_zoom_keeps_its_centre_in_place(around: float):
     once = ChartOptions().zoomed(0.5, around, X)
     assert once.window is not None
     low, high = once.window
@@ -167,7 +167,7 @@ def test_a_zoom_keeps_its_centre_where_it_is(around: float):
     assert once.zoomed(2, around, X).window is None
 
 
-def test_a_zoom_never_shows_less_than_a_few_records():
+def test_a_zoom_shows_at_least_a_few_evaluation_points():
     chart_options = ChartOptions()
     for _ in range(20):
         chart_options = chart_options.zoomed(0.5, 40.0, X)
@@ -177,7 +177,7 @@ def test_a_zoom_never_shows_less_than_a_few_records():
 
 
 @pytest.mark.parametrize("place", [0.0, 20.0, 33.0, 99.0, 100.0])
-def test_a_window_follows_the_place(place: float):
+def test_a_window_moves_to_contain_the_playhead(place: float):
     low, high = ChartOptions(window=(10.0, 30.0)).following(place, X).window or (0, 0)
     assert low <= place <= high
     assert high - low == 20
@@ -191,7 +191,9 @@ AXES = [np.arange(3.0), np.geomspace(1e-4, 1e6, 50), np.linspace(-1, -0.1, 7), 1
 @pytest.mark.parametrize("x_log", [False, True])
 @pytest.mark.parametrize("x", AXES, ids=lambda x: f"{x[0]:g} to {x[-1]:g}")
 @pytest.mark.parametrize("window", [(10.0, 30.0), (0.0, 1e-5), (-0.9, -0.2), (0.1, 0.2)])
-def test_a_window_into_another_axis_follows_and_zooms_or_goes(window: Limits, x: np.ndarray, x_log: bool):
+def test_a_window_of_another_axis_follows_the_playhead_or_is_dropped(
+    window: Limits, x: np.ndarray, x_log: bool
+):
     for place in x.tolist():
         low, high = ChartOptions(x_log=x_log, window=window).following(place, x).window or (x[0], x[-1])
         assert low < high
@@ -201,14 +203,14 @@ def test_a_window_into_another_axis_follows_and_zooms_or_goes(window: Limits, x:
             assert zoomed.window is None or zoomed.window[0] < zoomed.window[1]
 
 
-def test_reasons_why_an_axis_is_not_logarithmic():
+def test_a_refused_log_axis_has_a_reason():
     assert why_not_log("y", np.array([0.0, 1.0, 2.0])) == ""
     assert "below 0" in why_not_log("y", np.array([-1.0, 1.0, 2.0]))
     assert "fewer than two" in why_not_log("x", np.array([0.0, 1.0]))
 
 
 @pytest.mark.slow
-async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable: EditableExperiment):
+async def test_chart_options_panel_and_learner_are_restored_on_the_next_start(editable: EditableExperiment):
     kept_view = KeptView(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
     app = HadamardApp(editable, view=kept_view)
     async with opened(app, WIDE) as pilot:

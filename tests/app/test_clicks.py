@@ -14,7 +14,7 @@ from .conftest import WIDE, opened
 
 
 @pytest.mark.slow
-async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardApp) -> None:
+async def test_a_click_on_a_removed_widget_does_nothing(app: HadamardApp) -> None:
     async with app.run_test(size=WIDE) as pilot:
         label = Label("words that are going to go")
         await app.laboratory.mount(label)
@@ -32,7 +32,7 @@ async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardA
 
 @pytest.mark.parametrize("where", ["#learners", "CommandList"])
 @pytest.mark.slow
-async def test_a_click_on_a_line_that_has_just_gone_does_nothing(app: HadamardApp, where: str) -> None:
+async def test_a_click_on_a_removed_line_does_nothing(app: HadamardApp, where: str) -> None:
     async with opened(app, WIDE) as pilot:
         if where == "CommandList":
             await app.push_screen(Commands())

@@ -37,7 +37,7 @@ def _as_by_default(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("tmux-256color", {}, ""),
     ],
 )
-def test_a_terminal_without_a_clipboard_is_written_nothing(
+def test_a_terminal_without_clipboard_support_receives_no_copy_sequence(
     terminal: str, more: dict[str, str], copied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"TERM": terminal, **more}.items():
@@ -58,7 +58,7 @@ def test_a_terminal_without_a_clipboard_is_written_nothing(
         ({}, ""),
     ],
 )
-def test_tmux_is_asked_whether_it_takes_it_or_hands_it_on(
+def test_the_copy_sequence_depends_on_the_options_of_tmux(
     options: dict[str, str], copied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "tmux-256color")

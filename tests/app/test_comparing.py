@@ -37,7 +37,7 @@ def told(app: HadamardApp) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app: HadamardApp):
+async def test_pinned_runs_can_be_overlaid_listed_renamed_deleted_and_repeated(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         await pilot.press("c", "D", "N")
         await pilot.pause(0.05)
@@ -101,7 +101,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp, size: tuple[int, int]):
+async def test_the_list_of_runs_is_a_drawer_on_smaller_screens(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
         await pilot.press("c")
@@ -117,7 +117,7 @@ OF_ERROR = [{"x": "size", "measure": "error", "read": {"first_below": 0.2}}]
 
 
 @pytest.mark.slow
-async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_another_measure():
+async def test_a_pinned_cached_sweep_without_the_measure_is_reported_once():
     sweep = presets.document("hadamard-128", ["run.device=cpu", "run.replicas=2"])
     sweep |= {"axes": [{"name": "size", "values": [4, 8]}], "pictures": OF_LOSS, "claims": []}
     sweep["problem"]["matrix"]["d"] = "size"
@@ -137,7 +137,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
 
 
 @pytest.mark.slow
-async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
+async def test_pinning_is_refused_during_a_run_and_works_after_halting(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -148,7 +148,7 @@ async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardAp
 
 
 @pytest.mark.slow
-async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
+async def test_the_x_axis_reaches_the_end_of_a_longer_pinned_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 32)
         await finished(app, pilot)
@@ -159,7 +159,7 @@ async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 32))
 
 
-async def test_a_changed_set_up_is_not_presented_as_the_preset(app: HadamardApp):
+async def test_a_changed_set_up_has_another_title_and_story_than_its_preset(app: HadamardApp):
     app.laboratory._editable = EditableExperiment.of("hadamard-128")
     editable = app.laboratory.editable
     preset = editable.experiment
@@ -192,12 +192,12 @@ PRESET = presets.document("hadamard-128")
         (['learners.GD.name="plain"'], ["GD is called plain"]),
     ],
 )
-def test_differences_are_shown_at_in_words(settings: list[str], words: list[str]):
+def test_differences_between_set_ups_are_shown_in_words(settings: list[str], words: list[str]):
     changed = presets.document("hadamard-128", [*settings, "claims=[]"])
     assert [str(change).removeprefix("matrix.") for change in differences(PRESET, changed)] == words
 
 
-def test_a_narrow_row_counts_the_changes_that_do_not_fit_instead_of_cutting_one():
+def test_a_narrow_row_counts_the_omitted_changes():
     settings = ["run.seed=3", "run.replicas=2", 'learners.GD.update={kind="momentum"}', "claims=[]"]
     changed = presets.document("hadamard-128", settings)
     all_changes = "seed 0 → 3, replicas 1 → 2, GD update gd → momentum"
@@ -233,12 +233,12 @@ def run_of_preset(*settings: str) -> Kept:
         ([], "run 1", ""),
     ],
 )
-def test_a_pinned_run_is_called_by_what_differs(settings: list[str], name: str, change: str):
+def test_a_pinned_run_is_named_by_its_difference(settings: list[str], name: str, change: str):
     document = presets.document("hadamard-128", [*settings, "claims=[]"])
     assert run_of_preset().compared(document) == (name, change)
 
 
-def test_a_field_of_a_learner_that_is_skipped_at_a_point_is_called_by_its_key():
+def test_the_field_of_a_skipped_learner_is_named_by_its_key():
     after = presets.document("hadamard-128", ["learners.EGU.update.lr=0.05", "claims=[]"])
     experiment = presets.load("hadamard-128", ["claims=[]"])
     other_learners = [learner for learner in experiment.learners if learner.name != "EGU"]
@@ -247,14 +247,14 @@ def test_a_field_of_a_learner_that_is_skipped_at_a_point_is_called_by_its_key():
     assert runs_module.compare(before, after, without)[0] == "lr of EGU = 0.15"
 
 
-def test_a_pinned_run_with_a_name_of_its_own_keeps_it():
+def test_a_renamed_pinned_run_keeps_its_name():
     run, document = run_of_preset(), presets.document("hadamard-128", ["problem.matrix.d=256", "claims=[]"])
     assert run.compared(document)[0] == "d = 128"
     run.name, run.renamed = "the usual d", True
     assert run.compared(document) == ("the usual d", "d 128 → 256")
 
 
-def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.MonkeyPatch):
+def test_pinned_runs_with_equal_differences_have_distinct_names(monkeypatch: pytest.MonkeyPatch):
     runs = runs_module.Runs()
     runs.finished = [run_of_preset(), run_of_preset()]
     for number, run in enumerate(runs.finished, start=1):
@@ -268,7 +268,7 @@ def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-async def test_the_headline_beside_a_pinned_run_says_how_far_the_change_moves_the_curves():
+async def test_the_headline_beside_a_pinned_run_quantifies_the_effect_of_the_change():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, HUGE) as pilot:
         await finished(app, pilot)
@@ -282,7 +282,7 @@ async def test_the_headline_beside_a_pinned_run_says_how_far_the_change_moves_th
 
 
 @pytest.mark.slow
-async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: HadamardApp):
+async def test_finished_runs_are_listed_and_compared_in_pairs(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory
         for rate in (0.15, 0.1, 0.05):
@@ -319,7 +319,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
         assert [run.name for run in laboratory.runs.pinned] == ["run 1", "run 3"]
 
 
-def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
+def test_excess_runs_drop_the_oldest_unpinned_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
     sessions = [
@@ -337,7 +337,27 @@ def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.Mo
     assert [run.name for run in runs.finished] == ["run 1", "run 2", "run 4", "run 5"]
 
 
-def test_of_steps_of_a_number_the_last_run_is_kept():
+def test_the_run_before_the_shown_one_stays_even_if_it_is_large(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runs_module, "MOST_BYTES", 10)
+    monkeypatch.setattr(runs_module.Kept, "bytes", 100)
+    point = SimpleNamespace(results=SimpleNamespace(traces={}))
+    sessions = [
+        SimpleNamespace(
+            trace=object(), point=point, at_once=False, is_followed=False, stored_as=None, letters={}
+        )
+        for _ in range(3)
+    ]
+    runs = runs_module.Runs()
+    for number, session in enumerate(sessions):
+        runs.keep(session)  # type: ignore[arg-type]
+        runs.make_room(session.trace)  # type: ignore[arg-type]
+        assert [run.session for run in runs.finished] == sessions[max(number - 1, 0) : number + 1]
+    monkeypatch.setattr(runs_module, "MOST_BYTES_OF_NEWEST", 99)
+    runs.make_room(sessions[-1].trace)  # type: ignore[arg-type]
+    assert [run.session for run in runs.finished] == sessions[2:]
+
+
+def test_the_list_keeps_only_the_last_of_consecutive_step_runs():
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
     steps = [
         SimpleNamespace(trace=object(), point=point, at_once=at_once, is_followed=False, letters={})
@@ -351,7 +371,7 @@ def test_of_steps_of_a_number_the_last_run_is_kept():
 
 
 @pytest.mark.slow
-async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_what_is_pinned(
+async def test_messages_explain_how_to_compare_and_unpin_pinned_runs(
     app: HadamardApp,
 ):
     async with opened(app, SMALL) as pilot:
@@ -369,7 +389,7 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_deleted_before_its_selection_arrives_is_not_shown(app: HadamardApp):
+async def test_a_late_selection_of_a_deleted_run_is_ignored(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         for lr in (0.05, 0.1, 0.2):
             app.laboratory.editable.put("learners[2].update.lr", lr)
@@ -388,7 +408,7 @@ async def test_a_run_that_is_deleted_before_its_selection_arrives_is_not_shown(a
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp):
+async def test_a_reopened_run_shows_its_own_pictures(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         laboratory = app.laboratory
         row = laboratory.query_one(PictureRow)

@@ -43,7 +43,7 @@ def of_file(tmp_path: Path) -> HadamardApp:
 @pytest.mark.drawn
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_the_screen_says_how_a_file_was_read_before_and_after_a_run(
+async def test_the_screen_describes_the_read_data_file_before_and_after_a_run(
     of_file: HadamardApp, size: tuple[int, int]
 ) -> None:
     async with opened(of_file, size) as pilot:
@@ -54,7 +54,7 @@ async def test_the_screen_says_how_a_file_was_read_before_and_after_a_run(
 
 
 @pytest.mark.slow
-async def test_a_set_up_without_files_has_no_such_line(app: HadamardApp) -> None:
+async def test_a_set_up_without_files_has_no_data_line(app: HadamardApp) -> None:
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: app.laboratory.query(DataLine))
         await pilot.pause()
@@ -62,7 +62,7 @@ async def test_a_set_up_without_files_has_no_such_line(app: HadamardApp) -> None
 
 
 @pytest.mark.slow
-async def test_settings_of_a_table_are_typed_and_the_line_follows(of_file: HadamardApp) -> None:
+async def test_the_data_line_follows_typed_table_settings(of_file: HadamardApp) -> None:
     async with opened(of_file, WIDE) as pilot:
         await until(pilot, lambda: composed(of_file, "problem.matrix.label"))
         more = next(fold for fold in of_file.laboratory.query(More) if "header" in str(fold.render()))
@@ -90,7 +90,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("text", COLUMNS)
-def test_a_column_is_typed_as_a_name_or_a_position_and_shown_as_it_is_read(text: str) -> None:
+def test_a_column_is_parsed_as_a_name_or_a_position(text: str) -> None:
     from engine.core import catalogue
     from engine.spec.fields import fields_of
 

@@ -112,7 +112,7 @@ def threads_of(terminal: Terminal) -> int:
 
 
 @pytest.mark.parametrize("name", FATAL)
-def test_the_first_signal_asks_for_the_end_and_the_second_one_ends(name: str) -> None:
+def test_the_first_signal_requests_the_end_and_the_second_signal_forces_it(name: str) -> None:
     asked: list[int] = []
     number = signal.Signals[name]
     before = signal.getsignal(number)
@@ -124,7 +124,7 @@ def test_the_first_signal_asks_for_the_end_and_the_second_one_ends(name: str) ->
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
-def test_the_app_survives_stop_and_continue_and_garbled_input_and_quits(opened: Open, last: Path) -> None:
+def test_the_app_survives_suspension_and_garbled_input(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     before = termios.tcgetattr(terminal.line)
     terminal.shows("r runs it")
@@ -151,7 +151,7 @@ def test_the_app_survives_stop_and_continue_and_garbled_input_and_quits(opened: 
     assert size_kept(last) == 16
 
 
-def test_ctrl_z_typed_after_quitting_does_not_stop_the_end(opened: Open) -> None:
+def test_a_stop_signal_after_quitting_does_not_suspend_the_app(opened: Open) -> None:
     terminal = opened(*SMALL)
     terminal.shows("r runs it")
     terminal.press(b"q")
@@ -162,7 +162,7 @@ def test_ctrl_z_typed_after_quitting_does_not_stop_the_end(opened: Open) -> None
     assert given_back(terminal)
 
 
-def test_a_signal_ends_it_while_the_engine_works(opened: Open, last: Path) -> None:
+def test_a_signal_ends_the_app_during_a_run(opened: Open, last: Path) -> None:
     terminal = opened(*LONG, "--run")
     terminal.shows("running")
     os.kill(terminal.pid, signal.SIGTERM)
@@ -171,7 +171,7 @@ def test_a_signal_ends_it_while_the_engine_works(opened: Open, last: Path) -> No
     assert size_kept(last) == 128
 
 
-def test_it_ends_with_its_terminal(opened: Open, last: Path) -> None:
+def test_the_app_ends_when_its_terminal_closes(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     terminal.shows("r runs it")
     terminal.press(b"r")
@@ -180,7 +180,7 @@ def test_it_ends_with_its_terminal(opened: Open, last: Path) -> None:
     assert size_kept(last) == 16
 
 
-def test_a_signal_ends_it_on_a_terminal_that_nobody_reads(opened: Open, last: Path) -> None:
+def test_a_signal_ends_the_app_on_an_unread_terminal(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     terminal.shows("r runs it")
     for _ in range(30):
@@ -191,7 +191,7 @@ def test_a_signal_ends_it_on_a_terminal_that_nobody_reads(opened: Open, last: Pa
     assert size_kept(last) == 16
 
 
-def test_a_second_signal_ends_it_at_once(opened: Open, last: Path) -> None:
+def test_repeated_signals_end_the_app_and_restore_the_terminal(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     terminal.shows("r runs it")
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGTERM):
@@ -215,7 +215,7 @@ def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, la
     assert size_kept(last) == 16
 
 
-def test_an_error_in_the_thread_that_reads_keys_ends_the_app(opened: Open, last: Path) -> None:
+def test_an_error_in_the_input_thread_ends_the_app(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL, script=DEAF)
     terminal.shows("r runs it")
     terminal.press(b"?")
@@ -227,7 +227,7 @@ def test_an_error_in_the_thread_that_reads_keys_ends_the_app(opened: Open, last:
 
 
 @pytest.mark.set_up("empty")
-async def test_an_app_that_is_ended_while_its_screen_is_put_up_has_not_failed(
+async def test_a_signal_during_composition_ends_the_app_without_a_failure(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compose = RunList._compose
@@ -247,7 +247,7 @@ async def test_an_app_that_is_ended_while_its_screen_is_put_up_has_not_failed(
 
 
 @pytest.mark.set_up("empty")
-async def test_an_app_that_is_ended_before_its_panels_are_there_leaves_the_last_view_as_it_was(
+async def test_an_app_that_ends_before_its_panels_exist_saves_no_view(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compose = Stage._compose
@@ -264,7 +264,7 @@ async def test_an_app_that_is_ended_before_its_panels_are_there_leaves_the_last_
 
 
 @pytest.mark.set_up("empty")
-def test_a_signal_while_what_is_left_is_written_leaves_the_file_whole(
+def test_a_signal_during_the_final_save_leaves_the_state_file_complete(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch, last: Path
 ) -> None:
     def signalled(file: Path, target: Path) -> None:
@@ -283,7 +283,7 @@ async def quit_at_once(pilot: Pilot[None]) -> None:
     await pilot.press("q")
 
 
-def test_of_two_apps_at_once_each_ends_as_alone_and_the_last_is_remembered(opened: Open, last: Path) -> None:
+def test_the_state_of_the_app_that_ends_last_is_saved(opened: Open, last: Path) -> None:
     apps = {d: opened("--preset", "hadamard-128", "--set", f"problem.matrix.d={d}") for d in (16, 32)}
     for app in apps.values():
         app.shows("r runs it")

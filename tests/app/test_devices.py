@@ -28,7 +28,7 @@ SWEEP = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("device", "is_spread"), [("auto", True), ("cpu", False)])
-async def test_runs_of_the_app_are_computed_by_the_devices_unless_they_want_another(
+async def test_runs_use_the_offered_devices_unless_they_name_another_device(
     device: str, is_spread: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The device is a process on the CPU. A hangup hands the run to a process that uses the devices, too."""

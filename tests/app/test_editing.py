@@ -45,7 +45,7 @@ def whys(editable: EditableExperiment) -> dict[int, str]:
     return {number: claim.why.fault for number, claim in editable.left_out.items()}
 
 
-def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_there(talk: EditableExperiment):
+def test_claims_with_expressions_follow_a_change_of_the_problem(talk: EditableExperiment):
     talk.put("problem.matrix.d", 64)
     assert talk.changed
     assert len(talk.experiment.claims) == len(presets.load("hadamard-128").claims)
@@ -54,7 +54,7 @@ def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_th
     assert not talk.left_out
 
 
-def test_claims_of_a_preset_are_not_judged_once_a_learner_was_changed_and_are_again_once_that_is_undone(
+def test_a_changed_learner_suspends_the_judgement_of_claims_until_it_is_restored(
     talk: EditableExperiment,
 ):
     assert not talk.sweep().unjudged
@@ -68,7 +68,7 @@ def test_claims_of_a_preset_are_not_judged_once_a_learner_was_changed_and_are_ag
     assert set(talk.sweep().unjudged.values()) == {SET_UP}
 
 
-def test_a_claim_that_the_user_adds_to_a_changed_preset_is_judged(talk: EditableExperiment):
+def test_an_added_claim_of_a_changed_preset_is_judged(talk: EditableExperiment):
     talk.put("problem.matrix.d", 16)
     number = talk.add("claims")
     assert talk.error is None
@@ -78,7 +78,7 @@ def test_a_claim_that_the_user_adds_to_a_changed_preset_is_judged(talk: Editable
     assert {outcome.detail for outcome in outcomes[:number]} == {SET_UP}
 
 
-def test_claims_of_a_changed_set_up_are_judged_once_it_was_saved_as_a_preset_of_its_own(
+def test_claims_of_a_changed_set_up_are_judged_after_it_is_saved(
     talk: EditableExperiment,
 ):
     talk.put("problem.matrix.d", 64)
@@ -88,7 +88,7 @@ def test_claims_of_a_changed_set_up_are_judged_once_it_was_saved_as_a_preset_of_
     assert set(talk.sweep().unjudged.values()) == {SET_UP}
 
 
-def test_a_title_with_an_expression_follows_a_change_of_the_run_and_stays_as_it_is_written_in_the_document(
+def test_a_title_with_expressions_follows_changes_while_the_document_keeps_the_expressions(
     tmp_path: Path,
 ):
     text = presets.path_of("hadamard-128").read_text()
@@ -108,7 +108,7 @@ def test_a_title_with_an_expression_follows_a_change_of_the_run_and_stays_as_it_
     assert again.experiment == editable.experiment
 
 
-def test_a_claim_about_a_learner_that_goes_is_left_out_alone_and_says_why(talk: EditableExperiment):
+def test_removing_a_learner_leaves_out_only_its_claims_and_gives_the_reason(talk: EditableExperiment):
     talk.remove_learner(0)
     names = "'least squares', 'EGU', 'EGU±', 'spindly'"
     assert whys(talk) == dict.fromkeys((0, 1, 6), f"there is no learner 'GD'; the learners are {names}")
@@ -117,7 +117,7 @@ def test_a_claim_about_a_learner_that_goes_is_left_out_alone_and_says_why(talk: 
     assert len(talk.raw["claims"]) == 8
 
 
-def test_a_claim_about_a_learner_that_is_off_comes_back_with_it_also_after_a_restart(
+def test_switching_a_learner_on_restores_its_claims_also_after_a_restart(
     talk: EditableExperiment,
 ):
     talk.switch_learner(0)
@@ -130,7 +130,7 @@ def test_a_claim_about_a_learner_that_is_off_comes_back_with_it_also_after_a_res
     assert again.document == presets.document("hadamard-128")
 
 
-def test_a_claim_at_a_place_without_a_record_is_left_out_until_there_is_one(talk: EditableExperiment):
+def test_a_claim_without_an_evaluation_point_is_left_out_until_one_exists(talk: EditableExperiment):
     talk.put("protocol", {"kind": "erm", "loss": "square", "every": 3, "steps": 1})
     assert whys(talk)[0] == "there is no evaluation point at 64; take 63"
     assert set(whys(talk)) == {0, 3, 4, 5, 6, 7}
@@ -138,7 +138,7 @@ def test_a_claim_at_a_place_without_a_record_is_left_out_until_there_is_one(talk
     assert not talk.changed
 
 
-def test_a_claim_has_its_measure_recorded_whatever_else_is():
+def test_the_measure_of_a_claim_is_recorded_without_being_listed():
     editable = EditableExperiment.of("rank-64")
     editable.put("run.measures", [])
     assert editable.error is None
@@ -146,14 +146,14 @@ def test_a_claim_has_its_measure_recorded_whatever_else_is():
     assert is_recorded("rank", editable.experiment)
 
 
-def test_an_error_elsewhere_is_an_error_and_no_claim_goes_for_it(talk: EditableExperiment):
+def test_an_error_in_the_problem_leaves_out_no_claim(talk: EditableExperiment):
     talk.put("problem.matrix.d", 92)
     assert talk.error is not None
     assert talk.error.where == "problem.matrix.d"
     assert not talk.left_out
 
 
-def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: EditableExperiment):
+def test_renaming_a_learner_letter_by_letter_renames_it_in_claims(talk: EditableExperiment):
     for learner_name in ("G", "", "E", "EG", "EGU", "EGU ", "EGU 2"):
         talk.put("learners[0].name", learner_name)
     assert talk.error is None
@@ -163,7 +163,7 @@ def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: E
 
 
 @pytest.mark.slow
-def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableExperiment):
+def test_renaming_an_axis_letter_by_letter_keeps_its_points(edge: EditableExperiment):
     before = edge.sweep().points
     for axis_name in ("et", "e", "", "k", "ke", "k_"):
         edge.put("axes[0].name", axis_name)
@@ -177,7 +177,7 @@ def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableE
 
 
 @pytest.mark.slow
-def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment):
+def test_renaming_a_picture_renames_it_in_claims(edge: EditableExperiment):
     before = [claim["picture"] for claim in edge.document["claims"]]
     assert before.count("loss") > 1
     for picture_name in ("los", "", None, "sharpness", "cost"):
@@ -190,7 +190,7 @@ def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment
 
 
 @pytest.mark.slow
-def test_the_learners_that_are_off_follow_the_name_of_an_axis(edge: EditableExperiment):
+def test_renaming_an_axis_renames_it_in_learners_that_are_off(edge: EditableExperiment):
     edge.copy_learner(0)
     edge.switch_learner(1)
     edge.put("axes[0].name", "rate")
@@ -204,7 +204,7 @@ def speaks_of_rates(claim: dict[str, Any], *rates: float) -> bool:
     return any(f"eta = {rate:g}" in str(claim.get("curve")) or claim.get("at") == rate for rate in rates)
 
 
-def test_values_of_an_axis_are_edited_and_claims_at_others_are_left_out(edge: EditableExperiment):
+def test_editing_the_values_of_an_axis_leaves_out_claims_at_removed_values(edge: EditableExperiment):
     claims = enumerate(edge.document["claims"])
     gone = {number for number, claim in claims if speaks_of_rates(claim, 0.2, 0.3)}
     edge.put("axes[0].values", [0.05, 0.1, 0.15])
@@ -215,7 +215,7 @@ def test_values_of_an_axis_are_edited_and_claims_at_others_are_left_out(edge: Ed
     assert whys(edge)[1] == "there is no curve 'GD, eta = 0.2'; eta is 0.05, 0.1, 0.15"
 
 
-def test_an_axis_is_given_by_its_ends_and_back_by_its_values(edge: EditableExperiment):
+def test_an_axis_converts_between_values_and_a_range(edge: EditableExperiment):
     edge.give_axis_by(0, "range")
     unsaid = {"values": None, "names": None, "log": False, "symbol": None, "set": None, "until": None}
     assert edge.document["axes"] == [{"name": "eta", "from": 0.05, "to": 0.3, "points": 4, **unsaid}]
@@ -225,7 +225,7 @@ def test_an_axis_is_given_by_its_ends_and_back_by_its_values(edge: EditableExper
     assert edge.error is None
 
 
-def test_an_axis_that_is_added_tells_curves_apart_and_claims_hold_of_each(talk: EditableExperiment):
+def test_an_added_axis_makes_a_point_per_value_and_keeps_all_claims(talk: EditableExperiment):
     assert talk.add("axes") == 0
     assert talk.error is None
     assert not talk.left_out
@@ -234,7 +234,7 @@ def test_an_axis_that_is_added_tells_curves_apart_and_claims_hold_of_each(talk: 
     assert [point.experiment.learners[0].update.lr for point in sweep.points] == [1 / 256, 1 / 128]  # type: ignore[union-attr]
 
 
-def test_an_axis_that_is_removed_leaves_its_first_value_in_its_place(edge: EditableExperiment):
+def test_removing_an_axis_replaces_it_by_its_first_value(edge: EditableExperiment):
     claims = edge.document["claims"]
     edge.remove("axes", 0)
     assert edge.error is None
@@ -246,7 +246,7 @@ def test_an_axis_that_is_removed_leaves_its_first_value_in_its_place(edge: Edita
     assert set(whys(edge)) >= {number for number, claim in enumerate(claims) if "eta" in str(claim["curve"])}
 
 
-def test_a_heat_map_whose_axis_is_removed_becomes_curves():
+def test_removing_the_axis_of_a_heat_map_turns_it_into_curves():
     editable = EditableExperiment.of("critical-line")
     editable.remove("axes", 0)
     assert editable.error is None
@@ -254,21 +254,21 @@ def test_a_heat_map_whose_axis_is_removed_becomes_curves():
     assert editable.document["learners"][0]["architecture"]["cw"] == 1
 
 
-def test_claims_about_the_first_picture_do_not_speak_of_the_next_when_it_is_removed():
+def test_removing_the_first_picture_leaves_out_claims_about_it():
     editable = EditableExperiment.of("catapult")
     editable.put("claims[0].picture", None)
     editable.remove("pictures", 0)
     assert "there is no picture 'where it lands'" in whys(editable)[0]
 
 
-def test_a_picture_that_is_removed_stands_beneath_no_other(edge: EditableExperiment):
+def test_removing_a_picture_clears_references_to_it_from_beneath(edge: EditableExperiment):
     assert edge.document["pictures"][0]["beneath"] == edge.document["pictures"][1]["name"]
     edge.remove("pictures", 1)
     assert edge.error is None
     assert edge.document["pictures"][0].get("beneath") is None
 
 
-def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
+def test_pictures_and_claims_can_be_added_and_removed(talk: EditableExperiment):
     assert talk.add("pictures") == 0
     assert talk.add("claims") == 8
     assert talk.error is None
@@ -284,7 +284,7 @@ def test_an_error_of_a_picture_names_its_place(edge: EditableExperiment):
     assert (edge.error.where, edge.error.fault[:15]) == ("pictures[0].x", "there is no 'st")
 
 
-def test_a_point_of_an_axis_that_cannot_run_is_said_before_the_run():
+def test_an_invalid_point_of_an_axis_is_reported_before_the_run():
     editable = EditableExperiment.of("hadamard-d")
     editable.give_axis_by(0, "values")
     editable.put("axes[0].values", [16, 92])
@@ -323,7 +323,7 @@ STEPS = {
 
 
 @pytest.mark.slow
-def test_options_of_steps_are_set_by_field_saved_copied_and_shown_again(
+def test_step_options_survive_editing_saving_and_copying(
     talk: EditableExperiment,
 ):
     for step, table in STEPS.items():
@@ -365,14 +365,14 @@ def test_a_missing_value_of_a_step_option_is_reported_at_its_field(
     assert not talk.changed
 
 
-def test_another_kind_of_schedule_keeps_what_both_have(talk: EditableExperiment):
+def test_changing_the_kind_of_a_schedule_keeps_shared_fields(talk: EditableExperiment):
     talk.put("learners[0].schedule", {"kind": "cosine", "warm_up": 3, "steps": 50.0})
     talk.put_kind("learners[0].schedule", "linear")
     shared_fields = {"warm_up": 3, "steps": 50.0}
     assert talk.document["learners"][0]["schedule"] == {"kind": "linear", "constant": 0.0, **shared_fields}
 
 
-def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperiment):
+def test_a_claim_can_have_its_own_measure(talk: EditableExperiment):
     talk.put_kind("claims[3].measure", "norm")
     talk.put("claims[3].measure.p", "1")
     assert talk.experiment.claims[3].measure == catalogue.make("measures", "norm", p="1")
@@ -381,7 +381,7 @@ def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperi
 
 
 @pytest.mark.slow
-def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableExperiment):
+def test_a_learner_runs_only_at_points_that_meet_its_condition(edge: EditableExperiment):
     edge.copy_learner(0)
     edge.put("learners[1].where", "eta > 0.1")
     assert [len(point.experiment.learners) for point in edge.sweep().points] == [1, 1, 2, 2]
@@ -395,14 +395,14 @@ def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableE
 
 
 @pytest.mark.parametrize("place", ["problem.matrix.d", "run.seed", "learners[0].update.lr"])
-def test_an_empty_field_asks_for_what_belongs_there(talk: EditableExperiment, place: str):
+def test_an_empty_field_is_an_error_that_names_the_expected_value(talk: EditableExperiment, place: str):
     talk.put(place, "")
     assert talk.error is not None
     assert talk.error.where == place
     assert talk.error.fault.startswith("this is empty; enter a ")
 
 
-def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: EditableExperiment):
+def test_a_duplicate_name_is_reported_at_the_renamed_learner(talk: EditableExperiment):
     talk.put("learners[0].name", "EGU")
     for _ in range(2):
         assert talk.error is not None
@@ -416,7 +416,7 @@ def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: Edi
     assert talk.error.where == "learners[2].name"
 
 
-def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
+def test_invalid_claims_are_left_out_with_two_reads_of_the_set_up():
     """Reading a set-up with many claims takes a while, and keys wait meanwhile."""
     raw = presets.document("information-digits")
     renamed = [{**learner, "name": f"other {number}"} for number, learner in enumerate(raw["learners"])]
@@ -435,7 +435,7 @@ def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
         assert claims.left_out[number].why.where.startswith(f"claims[{number}]")
 
 
-def test_differences_tell_of_axes():
+def test_differences_include_axes():
     raw = presets.document("edge-of-stability")
     other = presets.document("edge-of-stability", ["axes[0].log=true"])
     settings = ["pictures=[]", "claims=[]", "learners[0].update.lr=0.1", "protocol.steps=9"]
@@ -470,14 +470,14 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
         ("spline", "[-1, 0], [0, 1.5], [2, 0.5]", [[-1, 0], [0, 1.5], [2, 0.5]]),
     ],
 )
-def test_typed_text_means_the_same_as_toml_and_shown_text_can_be_typed_again(
+def test_typed_text_is_parsed_like_toml_and_shown_text_survives_a_round_trip(
     field_name: str, typed: str, value: Any
 ):
     assert value_of(FIELDS[field_name], typed) == value
     assert value_of(FIELDS[field_name], text_of(value)) == value
 
 
-def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: EditableExperiment):
+def test_copies_are_numbered_consecutively_and_numbers_in_names_are_kept(talk: EditableExperiment):
     def copied(learner_name: str) -> str:
         place = next(place for place, learner in enumerate(talk.learners) if learner["name"] == learner_name)
         return str(talk.learners[talk.copy_learner(place)]["name"])
@@ -499,5 +499,5 @@ def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: 
         ("axes", "the axes"),
     ],
 )
-def test_a_place_is_called_as_people_call_it(talk: EditableExperiment, place: str, words: str):
+def test_a_place_in_a_document_has_a_readable_name(talk: EditableExperiment, place: str, words: str):
     assert place_in_words(talk, place) == words

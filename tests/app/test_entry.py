@@ -32,7 +32,7 @@ BURSTS = {
 
 
 @pytest.mark.parametrize(("keys", "value"), BURSTS.items(), ids=BURSTS)
-async def test_keys_that_come_at_once_act_in_their_order(keys: str, value: str):
+async def test_keys_sent_at_once_act_in_order(keys: str, value: str):
     app = Line()
     async with app.run_test() as pilot:
         entry = app.query_one(Entry)
@@ -46,7 +46,7 @@ async def test_keys_that_come_at_once_act_in_their_order(keys: str, value: str):
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_every_line_of_the_app_is_such_an_entry(app: HadamardApp):
+async def test_every_input_of_the_app_is_an_entry(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         assert all(isinstance(line, Entry) for line in app.screen.query(Input))
         await pilot.press("e")

@@ -47,7 +47,7 @@ def evil() -> EditableExperiment:
     )
 
 
-async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_evil_names_are_shown_unchanged_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     app = HadamardApp(evil(), view=KeptView(setup_hidden=True))
     async with app.run_test(size=SIZE, notifications=True, tooltips=True) as pilot:
@@ -96,7 +96,7 @@ class Choosing(App[None]):
         yield Choice([(name, name) for name in NAMES], value=NAMES[0])
 
 
-async def test_evil_names_are_choices_like_any_others():
+async def test_evil_names_can_be_offered_as_choices():
     app = Choosing()
     async with app.run_test(size=(80, 24)) as pilot:
         await app.query_one(Choice).action_show_list()

@@ -75,7 +75,7 @@ def told(app: App[None]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-async def test_keys_are_answered_while_a_file_is_made_and_enter_makes_no_second_one(
+async def test_keys_work_while_a_file_is_made_and_enter_starts_no_second_file(
     page: Export, slow: Slow, tmp_path: Path
 ) -> None:
     app = Pages()
@@ -103,7 +103,7 @@ async def test_keys_are_answered_while_a_file_is_made_and_enter_makes_no_second_
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0"),
     ],
 )
-async def test_a_file_that_cannot_be_made_for_whatever_reason_leaves_the_app_open(
+async def test_any_error_of_making_a_file_is_shown_and_leaves_the_app_open(
     error: Exception, words: str, page: Export, slow: Slow
 ) -> None:
     app, slow.error = Pages(), error
@@ -126,7 +126,7 @@ def look_of(app: App[None], word: str) -> tuple[object, bool]:
     return segment.style.color, bool(segment.style.dim)
 
 
-async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_command_that_installs_it(
+async def test_an_unavailable_file_format_is_dimmed_beside_its_install_command(
     page: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
@@ -146,7 +146,7 @@ async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_comman
 
 
 @pytest.mark.parametrize("error", ["", "no such thing"])
-async def test_a_file_is_written_beyond_the_end_of_its_page_which_tells_how_that_went(
+async def test_a_file_is_finished_and_reported_after_its_page_closes(
     error: str, page: Export, slow: Slow, tmp_path: Path
 ) -> None:
     app, slow.error = Pages(), error
@@ -167,7 +167,7 @@ async def test_a_file_is_written_beyond_the_end_of_its_page_which_tells_how_that
     assert [path.name for path in tmp_path.iterdir()] == ([] if error else ["x.csv"])
 
 
-async def test_an_error_of_a_file_is_shown_on_its_page_which_accepts_another_name(
+async def test_the_export_page_shows_a_file_error_and_accepts_another_attempt(
     page: Export, slow: Slow, tmp_path: Path
 ) -> None:
     app, slow.error = Pages(), "no such thing"
@@ -196,7 +196,7 @@ class Browser(Pages):
 
 
 @pytest.mark.parametrize("pages", [Pages, Browser])
-async def test_a_name_that_cannot_be_is_refused_at_once_while_another_file_is_made(
+async def test_an_invalid_name_is_refused_at_once_while_another_file_is_made(
     pages: type[Pages], page: Export, slow: Slow, tmp_path: Path
 ) -> None:
     app = pages()
@@ -214,7 +214,7 @@ async def test_a_name_that_cannot_be_is_refused_at_once_while_another_file_is_ma
 
 
 @pytest.mark.slow
-async def test_a_picture_of_the_screen_is_whole_or_not_there(
+async def test_a_failed_screenshot_leaves_no_partial_file(
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:
@@ -255,7 +255,7 @@ async def test_a_screenshot_contains_no_notifications(
         assert "ready" in picture
 
 
-def test_the_end_waits_for_a_file_that_is_being_made() -> None:
+def test_quitting_waits_for_a_file_in_preparation() -> None:
     writer, may_be_made = FileWriter(), Event()
 
     def make() -> bytes:
@@ -271,7 +271,7 @@ def test_the_end_waits_for_a_file_that_is_being_made() -> None:
     assert (result.result(0), complaints) == (b"all of it", [])
 
 
-def test_the_end_waits_for_a_file_that_is_being_put_in_its_place_however_long_that_takes() -> None:
+def test_quitting_waits_without_limit_for_a_file_that_is_being_placed() -> None:
     writer, placing, let_go = FileWriter(), Event(), Event()
 
     def place(content: bytes) -> bytes:
@@ -291,7 +291,7 @@ def test_the_end_waits_for_a_file_that_is_being_put_in_its_place_however_long_th
     assert (result.done(), complaints) == (True, [])
 
 
-def test_files_made_after_the_end_are_not_written() -> None:
+def test_files_made_after_quitting_are_not_written() -> None:
     writer, begun, let_go = FileWriter(), Event(), Event()
     placed: list[object] = []
 
@@ -317,7 +317,9 @@ def failed() -> bytes:
 
 
 @pytest.mark.parametrize(("make", "why"), [(refused, "no space left"), (failed, "MemoryError: too large")])
-def test_the_end_says_why_a_file_was_not_written(make: Callable[[], bytes], why: str, tmp_path: Path) -> None:
+def test_quitting_reports_why_a_file_was_not_written(
+    make: Callable[[], bytes], why: str, tmp_path: Path
+) -> None:
     writer, begun = FileWriter(), Event()
     writer.write("first", lambda: begun.wait(MOST), lambda _: None)
     writer.write("x.csv", make, lambda content: place_file(tmp_path / "x.csv", content))
@@ -356,7 +358,7 @@ sys.exit(app.open_app(begin(None, "hadamard-128", False, True, None, False)))
 
 
 @pytest.mark.slow
-def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path) -> None:
+def test_quitting_abandons_a_slow_file_with_a_message(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )

@@ -27,7 +27,7 @@ from .test_runs import screen_text
 pytestmark = pytest.mark.set_up("empty")
 
 
-def test_every_preset_is_in_the_index_with_what_it_names():
+def test_the_index_holds_each_preset_with_its_title_source_learners_and_kinds():
     assert [entry.name for entry in index()] == presets.names()
     entry = next(entry for entry in index() if entry.name == "hadamard-128")
     described = presets.load("hadamard-128")
@@ -54,7 +54,7 @@ def test_every_preset_is_in_the_index_with_what_it_names():
         ("", False),
     ],
 )
-def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sources(query, is_match):
+def test_the_search_matches_prefixes_of_words_whole_numbers_and_theorems_in_sources(query, is_match):
     assert has_words(query, "Kernels on Gaussian rows, see 12 and 7", "WKA21 Thms 5 and 11") is is_match
 
 
@@ -69,11 +69,11 @@ def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sourc
         ("thm", False),
     ],
 )
-def test_words_that_stand_together_in_a_source_are_a_phrase(query, is_match):
+def test_adjacent_words_of_a_source_match_as_a_phrase(query, is_match):
     assert has_phrase(query, "WKA21 Thms 2 and 3; HN20 §8") is is_match
 
 
-async def test_lines_of_a_theorem_come_before_parts_that_only_have_its_number(app: HadamardApp):
+async def test_lines_of_a_theorem_rank_before_parts_with_the_same_number(app: HadamardApp):
     screen = SimpleNamespace(app=app)
     hits = [hit async for hit in PartProvider(screen).search("Theorem 3")]
     first = sorted(hits, key=lambda hit: -hit.score)[:2]
@@ -81,12 +81,12 @@ async def test_lines_of_a_theorem_come_before_parts_that_only_have_its_number(ap
 
 
 @pytest.mark.parametrize("word", ["svg", "picture", "save", "image", "file", "export"])
-async def test_the_export_is_found_by_words_for_its_files(app: HadamardApp, word: str):
+async def test_the_search_for_a_file_format_finds_the_export(app: HadamardApp, word: str):
     provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
     assert "Export" in [str(hit.text) async for hit in provider.search(word)]
 
 
-async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: HadamardApp):
+async def test_a_term_finds_its_explanation_before_presets(app: HadamardApp):
     screen, term = SimpleNamespace(app=app), "rotation invariant"
     hits = [hit for provider in (ActionProvider, PartProvider) async for hit in provider(screen).search(term)]
     hits_by_name = {str(hit.text): hit for hit in hits}
@@ -95,7 +95,7 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
     assert hits_by_name["Theory: ri-signed"].score > BY_WORDS
 
 
-async def test_characters_typed_while_the_index_is_read_do_not_end_the_search(
+async def test_typing_during_the_load_of_the_index_does_not_end_the_search(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     may_read = Event()
@@ -116,7 +116,7 @@ async def test_characters_typed_while_the_index_is_read_do_not_end_the_search(
         await until(pilot, lambda: "Preset: adaptive-128" in screen_text(app))
 
 
-async def test_characters_that_come_before_the_input_line_are_in_it(app: HadamardApp):
+async def test_the_palette_keeps_characters_typed_before_its_input_exists(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.action_command_palette()
         assert app.focused is None
@@ -128,7 +128,7 @@ async def test_characters_that_come_before_the_input_line_are_in_it(app: Hadamar
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
 @pytest.mark.slow
-async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardApp, panel: Panel):
+async def test_the_palette_finds_and_chooses_every_panel_by_name(app: HadamardApp, panel: Panel):
     async with opened(app, WIDE):
         provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
         hits_by_name = {str(hit.text): hit async for hit in provider.search(panel.name)}
@@ -137,7 +137,7 @@ async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardAp
 
 
 @pytest.mark.parametrize("family", catalogue.FOLDERS)
-def test_every_part_has_a_page_that_says_what_it_is(family):
+def test_every_part_has_a_page_with_a_description(family):
     for kind in catalogue.members(family):
         page = about(family, kind).plain
         assert len(page.split()) > 5
@@ -145,7 +145,7 @@ def test_every_part_has_a_page_that_says_what_it_is(family):
 
 
 @pytest.mark.slow
-async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: HadamardApp):
+async def test_the_palette_leads_from_a_theorem_to_its_line_and_a_preset(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("colon")
         await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.query(Input))
@@ -169,7 +169,7 @@ async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: Hadam
 
 
 @pytest.mark.slow
-async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: HadamardApp):
+async def test_a_paste_into_the_palette_loses_its_control_characters(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("colon")
         await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.query(Input))
@@ -188,7 +188,7 @@ async def test_a_paste_into_the_palette_holds_nothing_that_terminals_obey(app: H
         ("ab", ["home", "t"], "tab"),
     ],
 )
-async def test_keys_of_the_palette_take_effect_in_the_order_in_which_they_come(
+async def test_keys_of_the_palette_take_effect_in_order(
     app: HadamardApp, typed: str, keys: list[str], field_text: str
 ):
     async with opened(app, WIDE) as pilot:
@@ -202,7 +202,7 @@ async def test_keys_of_the_palette_take_effect_in_the_order_in_which_they_come(
         assert field.value == field_text
 
 
-async def test_keys_that_come_before_the_palette_is_ready_are_edited_like_later_ones(app: HadamardApp):
+async def test_keys_typed_before_the_palette_is_ready_are_edited_in_order(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await app.push_screen(palette := Commands())
         palette.set_focus(None)

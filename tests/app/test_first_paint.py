@@ -90,23 +90,23 @@ def test_importing_the_app_loads_few_modules(imported: list[str]) -> None:
     assert len(modules) <= MOST_MODULES
 
 
-def test_importing_the_app_loads_no_page_that_a_key_opens(imported: list[str]) -> None:
+def test_importing_the_app_loads_no_page_opened_by_a_key(imported: list[str]) -> None:
     room = "hadamard_tui.screens."
     assert {name.removeprefix(room) for name in imported if name.startswith(room)} == FIRST_SCREEN
 
 
-def test_importing_the_app_loads_nothing_that_reads_or_runs_experiments(imported: list[str]) -> None:
+def test_importing_the_app_loads_no_module_for_reading_or_running_experiments(imported: list[str]) -> None:
     assert FOR_RUNS.isdisjoint(imported)
 
 
-def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
+def test_no_heavy_module_is_imported_before_the_first_paint() -> None:
     """Nor does msgspec describe types: the description of an experiment takes as long as importing numpy."""
     done = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["described", "loaded"]
 
 
 @pytest.mark.set_up("empty")
-async def test_a_screen_gets_its_styles_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+async def test_the_styles_of_a_screen_are_computed_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     """Styles are computed when the widgets are mounted; a second computation takes longer than the rest."""
     again: list[DOMNode] = []
     update = Stylesheet.update_nodes
@@ -128,7 +128,7 @@ async def test_a_screen_gets_its_styles_once(app: HadamardApp, monkeypatch: pyte
 
 
 @pytest.mark.slow
-async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp):
+async def test_the_fields_of_the_set_up_are_filled_after_the_first_paint(app: HadamardApp):
     async with app.run_test(size=WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: setup.filled)
@@ -136,7 +136,7 @@ async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp)
 
 
 @pytest.mark.slow
-async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp):
+async def test_an_opened_drawer_focuses_its_first_field(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await pilot.press("s")
@@ -145,7 +145,7 @@ async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp)
 
 
 @pytest.mark.slow
-async def test_keys_pressed_before_the_set_up_is_filled_take_effect(app: HadamardApp):
+async def test_keys_work_before_the_set_up_is_filled(app: HadamardApp):
     app.call_later(lambda: app.simulate_key("right_square_bracket"))
     async with app.run_test(size=WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)

@@ -52,7 +52,7 @@ def following(path: Path, heard: list[object]) -> Session:
     return session
 
 
-def test_a_run_that_has_ended_is_shown_to_its_end(tmp_path):
+def test_a_follower_shows_an_ended_run_to_its_end(tmp_path):
     session = following(stored(tmp_path), [])
     until(lambda: session.outcomes is not None)
     assert session.trace is not None
@@ -93,7 +93,7 @@ def begun(folder: Path, pause: float) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_the_death_of_a_writer_is_said(tmp_path):
+def test_a_follower_reports_the_death_of_the_writer(tmp_path):
     writer = begun(tmp_path, 0.3)
     heard: list[object] = []
     try:
@@ -147,14 +147,14 @@ def longest_lag(folder: Path, pause: float) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pause", [0.1, 2.0], ids=["many records a second", "a record every two seconds"])
-def test_a_live_run_is_followed_at_most_a_second_behind(tmp_path, pause):
+def test_a_follower_lags_a_live_run_by_at_most_a_second(tmp_path, pause):
     lags = []
     while len(lags) < ATTEMPTS and not any(lag < 1 for lag in lags):
         lags.append(longest_lag(tmp_path / str(len(lags)), pause))
     assert min(lags) < 1, lags
 
 
-def test_an_unreadable_part_of_another_version_is_named_at_once(tmp_path):
+def test_unreadable_data_of_another_version_are_reported_before_the_end(tmp_path):
     path = stored(tmp_path)
     content = path.read_bytes()
     ending = next(frame for frame in journal.frames(path) if frame.kind == "end ")

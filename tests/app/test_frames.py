@@ -20,14 +20,14 @@ ASKED = re.compile(r"\b(?:time|datetime|date)\.(?:time|time_ns|now|today)\b")
 """Text of a file that reads the time of day; parsing all files takes too long."""
 
 
-def test_the_rate_is_that_of_the_last_period():
+def test_the_frame_rate_is_measured_over_the_last_frames():
     frames = Frames(20.0)
     for _ in range(30):
         frames.count(0.1)
     assert frames.rate == pytest.approx(10.0)
 
 
-def test_a_rate_that_hardly_changes_is_shown_as_before():
+def test_a_nearly_constant_frame_rate_is_shown_unchanged():
     frames = Frames(20.0)
     for _ in range(100):
         frames.count(1 / 19)
@@ -36,7 +36,7 @@ def test_a_rate_that_hardly_changes_is_shown_as_before():
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[int, int]):
+async def test_a_run_causes_no_new_layout(app: HadamardApp, size: tuple[int, int]):
     """No record causes a new layout, which takes longer than drawing the curves."""
     async with opened(app, size) as pilot:
         laid_out: list[object] = []
@@ -53,7 +53,7 @@ async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[i
 
 
 @pytest.mark.slow
-async def test_a_change_by_a_key_is_drawn_before_the_next_frame_is_due(
+async def test_a_change_by_a_key_is_drawn_before_the_next_frame(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     async with opened(app, WIDE) as pilot:
@@ -72,7 +72,7 @@ STAMPED = {"run_writer.py", "store.py", "runs.py"}
 """Files that write the time of day into files of runs, or sort runs by it, for people and other processes."""
 
 
-def test_nothing_asks_for_the_time_of_day_which_may_jump() -> None:
+def test_durations_never_use_the_time_of_day() -> None:
     """The time of day may be part of a text, such as a file name, but never measures durations."""
     for package in ("engine", "hadamard_tui"):
         for file in (Path(__file__).parents[2] / package).rglob("*.py"):

@@ -91,7 +91,7 @@ PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
 ]  # fmt: skip
 
 
-async def test_a_page_is_closed_once_however_often_its_keys_come(
+async def test_repeated_keys_close_a_page_once(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -110,7 +110,7 @@ async def test_a_page_is_closed_once_however_often_its_keys_come(
                 assert len(answers) <= 1, (name, key)
 
 
-def test_every_page_closes_once_and_is_tried() -> None:
+def test_every_page_class_has_a_closing_test() -> None:
     names = {module.name for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}.")}
     classes = [
         member for name in names for member in vars(import_module(name)).values() if isinstance(member, type)
@@ -123,7 +123,7 @@ def test_every_page_closes_once_and_is_tried() -> None:
     assert {page.__name__.lower() for page in pages} == {name for name, *_ in PAGES}
 
 
-async def test_a_command_is_run_once_however_often_enter_comes(app: HadamardApp):
+async def test_repeated_enter_runs_a_command_once(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         theme = app.theme
         post(app, ":")
@@ -136,7 +136,7 @@ async def test_a_command_is_run_once_however_often_enter_comes(app: HadamardApp)
         assert app.theme == after(theme)
 
 
-async def test_a_palette_that_is_closed_before_it_is_there_is_gone(app: HadamardApp):
+async def test_a_palette_can_be_closed_before_it_is_mounted(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         for waits in range(12):  # somewhere between being asked for and being there
             app.push_screen(palette := Commands())
@@ -147,7 +147,7 @@ async def test_a_palette_that_is_closed_before_it_is_there_is_gone(app: Hadamard
             assert app.screen is app.laboratory
 
 
-async def test_the_palette_opens_again_while_the_last_one_is_taken_away(app: HadamardApp):
+async def test_the_palette_can_reopen_while_it_is_being_closed(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         for _ in range(3):
             app.action_command_palette()
@@ -163,7 +163,7 @@ async def test_the_palette_opens_again_while_the_last_one_is_taken_away(app: Had
 
 
 @pytest.mark.parametrize("waits", [0, 5, 10])
-async def test_an_app_that_ends_while_the_palette_is_made_ends_well(app: HadamardApp, waits: int):
+async def test_an_app_can_end_while_the_palette_is_being_composed(app: HadamardApp, waits: int):
     async with app.run_test(size=SMALL):
         app.push_screen(Commands())
         for _ in range(waits):
@@ -180,7 +180,7 @@ async def test_clicks_on_the_palette_and_beside_it_close_it_once(app: HadamardAp
             assert app.screen is app.laboratory
 
 
-async def test_a_page_below_another_one_stays(app: HadamardApp):
+async def test_closing_the_top_page_keeps_the_page_below(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         app.push_screen(below := Help())
         app.push_screen(above := Failure("ValueError: no"))
@@ -196,7 +196,7 @@ async def test_a_page_below_another_one_stays(app: HadamardApp):
         assert app.screen_stack == [app.laboratory]
 
 
-async def test_a_file_is_written_once_however_often_enter_comes(
+async def test_repeated_enter_writes_a_file_once(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -209,7 +209,7 @@ async def test_a_file_is_written_once_however_often_enter_comes(
         assert [note.message for note in app._notifications] == [f"Wrote {tmp_path / 'x.toml'}"]
 
 
-async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
+async def test_rapid_keys_in_the_table_select_the_last_learner_with_few_updates(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     selected: list[int] = []
@@ -233,7 +233,7 @@ async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
         assert table.cursor_row == app.laboratory.query_one(SetupPane).learner > 0
 
 
-async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
+async def test_up_in_a_table_without_rows_keeps_the_selected_learner(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         table = app.laboratory.query_one(Scoreboard)
         table.focus()
@@ -243,7 +243,7 @@ async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
         assert app.laboratory.query_one(SetupPane).learner == 0
 
 
-async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp):
+async def test_actions_of_removed_widgets_are_dropped(app: HadamardApp):
     async with app.run_test(size=SMALL):
         gone, look = Static(), app.theme
         await app.laboratory.mount(gone)
@@ -261,7 +261,7 @@ async def message(app: HadamardApp, pilot: Pilot[None], text: str) -> None:
     await until(pilot, lambda: not app.screen.query(Toast))
 
 
-async def test_messages_leave_no_frames_behind(app: HadamardApp):
+async def test_messages_leave_at_most_one_toast_holder(app: HadamardApp):
     async with app.run_test(size=SMALL, notifications=True) as pilot:
         for number in range(6):
             await message(app, pilot, f"message {number}")

@@ -114,7 +114,7 @@ def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
 
 @states
 @pytest.mark.slow
-async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
+async def test_jump_mode_labels_exactly_the_visible_places(
     app: HadamardApp, size: tuple[int, int], first: tuple[str, ...]
 ):
     async with opened(app, size) as pilot:
@@ -157,7 +157,7 @@ def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
         )
     ],
 )
-async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
+async def test_every_jump_label_leads_to_its_place(app: HadamardApp, state: str):
     size, first = STATES[state]
     async with opened(app, size) as pilot:
         await bring(pilot, app, first)
@@ -187,7 +187,7 @@ async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE, HUGE] if crossing.all_combinations else [WIDE])
-async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tuple[int, int]):
+async def test_any_other_key_closes_jump_mode_without_an_effect(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         laboratory, stage = app.laboratory, app.laboratory.query_one(Stage)
         for keys in ((), ("tab", "tab")):
@@ -202,7 +202,7 @@ async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tu
 
 
 @pytest.mark.slow
-async def test_labels_are_clicked_too_and_a_click_beside_them_ends_it(app: HadamardApp):
+async def test_jump_labels_accept_clicks_and_a_click_beside_them_closes_jump_mode(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         screen = await jump(pilot, app)
         table = app.laboratory.query_one(Scoreboard)
@@ -216,7 +216,7 @@ async def test_labels_are_clicked_too_and_a_click_beside_them_ends_it(app: Hadam
 
 
 @pytest.mark.slow
-async def test_a_run_goes_on_below_and_labels_follow_what_is_in_sight(app: HadamardApp):
+async def test_a_run_continues_in_jump_mode_and_labels_follow_the_visible_places(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
@@ -237,7 +237,7 @@ async def test_a_run_goes_on_below_and_labels_follow_what_is_in_sight(app: Hadam
         assert session_of(app).state == "running"
 
 
-async def test_there_is_nothing_to_jump_to_where_there_is_no_room(app: HadamardApp):
+async def test_a_screen_without_room_opens_no_jump_mode(app: HadamardApp):
     async with opened(app, (59, 15)) as pilot:
         await pilot.press("j")
         await pilot.pause(0.1)
@@ -245,7 +245,7 @@ async def test_there_is_nothing_to_jump_to_where_there_is_no_room(app: HadamardA
 
 
 @pytest.mark.slow
-async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
+async def test_arrow_keys_scroll_the_text_reached_by_jump_mode(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await bring(pilot, app, (RUN, "3", "j", "f"))
         words = app.laboratory.query_one("#panel-words")
@@ -257,7 +257,7 @@ async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
         await until(pilot, lambda: session_of(app).playback.place < place)
 
 
-async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableExperiment):
+async def test_labels_are_legible_in_every_theme_and_in_ascii(editable: EditableExperiment):
     for look in COLOUR_THEMES.values():
         assert contrast(str(look.theme.accent), str(look.theme.background)) >= 4.5  # WCAG 1.4.3, text
     app = HadamardApp(editable, config=Config(ascii=True))
@@ -268,7 +268,7 @@ async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableE
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_the_story_and_the_runs_are_gone_to_where_they_stand_beside_the_stage(app: HadamardApp):
+async def test_jump_mode_reaches_the_story_and_runs_beside_the_stage(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         await bring(pilot, app, (RUN, "c"))
         await pilot.press("j", "g")

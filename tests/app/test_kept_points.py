@@ -21,7 +21,7 @@ AXES = ['axes=[{name="size", values=[4, 8]}]', "problem.matrix.d=size", "claims=
 @pytest.mark.parametrize(
     ("driver", "is_stored"), [("", True), ("hadamard_tui.serving.driver:ViewerDriver", False)]
 )
-def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
+def test_the_points_of_a_browser_viewer_are_not_stored(
     driver: str, is_stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if driver:
@@ -43,7 +43,7 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
 
 
 @pytest.mark.slow
-async def test_a_stored_run_is_not_computed_again_but_shown_from_its_start(
+async def test_a_stored_run_is_replayed_from_its_start_without_computation(
     editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = []

@@ -18,23 +18,21 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
-def test_garbled_input_is_no_key_but_the_next_input_is(garbage: str) -> None:
+def test_garbled_input_produces_no_key_and_does_not_affect_the_next_key(garbage: str) -> None:
     keys = InputReader()
     assert keys.messages(garbage) == []
     assert [key.key for key in keys.messages("r") if isinstance(key, events.Key)] == ["r"]
 
 
 @pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
-def test_nothing_that_comes_together_with_a_garbled_key_is_lost(garbage: str) -> None:
+def test_garbled_input_loses_no_neighbouring_keys(garbage: str) -> None:
     messages = InputReader().messages(f"a\x1b[5~{garbage}b\x1b[48;25;80;25;80t")
     assert [key.key for key in messages if isinstance(key, events.Key)] == ["a", "pageup", "b"]
     assert any(isinstance(message, events.Resize) for message in messages)
 
 
 @given(st.lists(PIECES).map("".join), st.lists(st.integers(0, 200)))
-def test_a_paste_is_one_text_whatever_is_in_it_and_however_it_is_split_over_reads(
-    pasted: str, cuts: list[int]
-) -> None:
+def test_any_paste_split_over_reads_arrives_as_one_text(pasted: str, cuts: list[int]) -> None:
     assume("\x1b[201~" not in pasted)
     sent = f"\x1b[200~{pasted}\x1b[201~r"
     edges = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
@@ -47,7 +45,7 @@ def test_a_paste_is_one_text_whatever_is_in_it_and_however_it_is_split_over_read
     assert key.key == "r"
 
 
-def test_time_that_passes_within_a_paste_makes_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delay_within_a_paste_produces_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     keys, now = InputReader(), 0.0
     monkeypatch.setattr("textual._parser.get_time", lambda: now)
     messages = []
@@ -59,7 +57,7 @@ def test_time_that_passes_within_a_paste_makes_no_keys(monkeypatch: pytest.Monke
     assert len(messages) == 1
 
 
-def test_only_a_lone_escape_waits_for_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_lone_escape_waits_for_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     keys, now = InputReader(), 0.0
     monkeypatch.setattr("textual._parser.get_time", lambda: now)
     assert keys.messages("a\x1b")

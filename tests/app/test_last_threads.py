@@ -29,6 +29,6 @@ sys.exit(app.open_app(begin(None, "hadamard-128", False, True, None, False)))
 """
 
 
-def test_an_engine_of_an_earlier_run_that_still_works_does_not_abort_the_end() -> None:
+def test_a_busy_engine_of_an_earlier_run_does_not_abort_the_exit() -> None:
     ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -100,7 +100,7 @@ def every_second_size(first: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow
-async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: HadamardApp):
+async def test_widgets_are_not_cut_and_do_not_overlap_at_any_size(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in every_second_size(0):
             await pilot.resize_terminal(*size)
@@ -126,7 +126,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
 
 
 @pytest.mark.slow
-async def test_each_size_of_the_screen_has_its_layout(app: HadamardApp):
+async def test_each_screen_size_has_its_layout(app: HadamardApp):
     async with opened(app, SIZES[0]) as pilot:
         for size in SIZES:
             width, _ = size
@@ -151,7 +151,7 @@ async def test_each_size_of_the_screen_has_its_layout(app: HadamardApp):
 
 @pytest.mark.slow
 @pytest.mark.drawn
-async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
+async def test_a_screen_that_is_too_small_shows_a_message_while_the_run_continues(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for _ in range(3):
             await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
@@ -172,7 +172,7 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_resizing_while_it_runs_is_safe(app: HadamardApp):
+async def test_resizing_during_a_run_is_safe(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         for size in SIZES[::2]:
@@ -190,7 +190,7 @@ async def words_at(app: HadamardApp, pilot: Pilot[None], panel: str) -> str:
 
 
 @pytest.mark.slow
-async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardApp):
+async def test_keys_scroll_texts_longer_than_their_panel(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         await words_at(app, pilot, "why")
@@ -210,7 +210,7 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
 
 
 @pytest.mark.slow
-async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
+async def test_a_panel_names_the_scroll_key_only_if_its_text_is_cut():
     class OfWords(App[None]):
         CSS = """#words { height: 1fr; } #words.-cut { border-bottom: blank; } Static { height: auto; }"""
 
@@ -227,7 +227,7 @@ async def test_the_key_that_reads_on_is_named_only_where_words_are_cut():
 
 
 @pytest.mark.slow
-async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_lies_over_it(app: HadamardApp):
+async def test_a_run_hides_the_set_up_only_if_it_covers_the_chart(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await pilot.press("s")
@@ -258,7 +258,7 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
 
 
 @looped("width", range(58, 210, 7))
-def test_the_columns_fill_the_width_and_never_more(width: int):
+def test_the_columns_fill_exactly_the_width(width: int):
     for shown_heads in (frozenset[str](), frozenset({"rate", "invariant", "which"})):
         shape = columns(width, ["a name of some length", "b"], Heads(optional=shown_heads))
         assert sum(shape.values()) + 2 * len(shape) <= width
@@ -269,7 +269,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
     assert measured == 20 or (width < 120 and measured >= 14)
 
 
-def test_names_get_room_before_other_columns_until_they_differ():
+def test_distinct_names_have_priority_over_optional_columns():
     names = ["natural gradient η = 0.02", "natural gradient η = 0.01"]
     for width in (75, 100):
         shape = columns(width, names, Heads(optional=frozenset({"rate"})))
@@ -278,7 +278,7 @@ def test_names_get_room_before_other_columns_until_they_differ():
 
 
 @looped("width", range(30, 140, 7))
-def test_the_tabs_fit_and_the_open_one_is_among_them(width: int):
+def test_the_tabs_fit_the_width_and_include_the_open_tab(width: int):
     lengths = [len(word) for word in WORDS.values()]
     for chosen in range(len(lengths)):
         for dimmed in ((), (6, 7, 12)):
@@ -290,7 +290,7 @@ def test_the_tabs_fit_and_the_open_one_is_among_them(width: int):
             assert sum(lengths[number] + 2 for number in shown) - 2 + told <= width
 
 
-def test_tabs_that_do_not_apply_make_room_for_those_that_do():
+def test_inapplicable_tabs_give_way_to_applicable_tabs():
     assert fitting_tabs([8, 8, 8], 0, 28) == [0, 1, 2]
     assert fitting_tabs([8, 8, 8, 8], 0, 37) == [0, 1]
     assert fitting_tabs([8, 8, 8, 8], 0, 37, {1}) == [0, 2]
@@ -303,7 +303,7 @@ async def test_the_tabs_say_how_many_more_there_are_and_the_key_that_comes_to_th
         assert re.search(r"  v \d+ more$", app.laboratory.query_one(Tabs).render().plain)
 
 
-def test_the_footer_takes_what_fits_in_the_order_of_importance():
+def test_the_footer_shows_the_most_important_keys_that_fit():
     entries = {
         "help": ("?", "Help", "help"),
         "quit": ("q", "Quit", "quit"),
@@ -316,7 +316,7 @@ def test_the_footer_takes_what_fits_in_the_order_of_importance():
     assert fitting(entries, ranked, 3) == []
 
 
-async def test_the_key_of_panels_skips_those_that_never_apply_and_their_digit_opens_them(app: HadamardApp):
+async def test_the_panel_key_skips_inapplicable_panels_but_their_digits_open_them(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         stage = app.laboratory.query_one(Stage)
         await until(pilot, lambda: "svd" in stage.query_one(Tabs).dimmed)
@@ -342,7 +342,7 @@ async def test_the_footer_offers_a_pause_during_a_run_and_a_replay_after_it(app:
 
 
 @pytest.mark.parametrize("keys", [IN_A_RUN, AT_REST, ON_A_PATH])
-def test_every_key_that_the_footer_ranks_has_a_place_in_it(keys: tuple[str, ...]):
+def test_every_ranked_key_is_a_footer_action(keys: tuple[str, ...]):
     assert len(set(keys)) == len(keys)
     assert set(keys) <= set(FOOTER) <= {action.id for action in ACTIONS}
 
@@ -362,7 +362,7 @@ def check_chart(app: HadamardApp, rows: int) -> None:
 
 
 @pytest.mark.parametrize("size", CHART_ROWS)
-async def test_the_chart_has_its_rows_with_the_learners_open_after_a_run(
+async def test_the_chart_keeps_its_rows_with_the_learners_open_after_a_run(
     app: HadamardApp, size: tuple[int, int]
 ):
     async with opened(app, size) as pilot:
@@ -371,7 +371,7 @@ async def test_the_chart_has_its_rows_with_the_learners_open_after_a_run(
 
 
 @pytest.mark.slow
-async def test_charts_of_all_kinds_of_presets_have_their_rows(app: HadamardApp):
+async def test_charts_of_sampled_presets_keep_their_rows(app: HadamardApp):
     with_curves = [preset for preset in presets.names()[::20] if stored.read(preset).first is not None]
     async with opened(app, SMALL) as pilot:
         for preset in with_curves:
@@ -385,7 +385,7 @@ async def test_charts_of_all_kinds_of_presets_have_their_rows(app: HadamardApp):
                 check_chart(app, rows)
 
 
-async def test_the_chart_or_a_panel_is_shown_alone_and_escape_goes_back(app: HadamardApp):
+async def test_a_chart_or_panel_can_fill_the_screen_until_escape(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         chart, panel = app.laboratory.query_one("#loss"), app.laboratory.query_one("#panel")
@@ -426,7 +426,7 @@ async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app
 
 
 @pytest.mark.slow
-async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: EditableExperiment):
+async def test_cut_names_in_the_table_stay_distinct(editable: EditableExperiment):
     names = [f"gradient descent, {kind}" for kind in ("linear net", "rectified net", "random features")]
     for number, name in enumerate(names):
         editable.put(f"learners[{number}].name", name)
@@ -438,7 +438,7 @@ async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: Ed
         assert all(cell_len(name) <= board.shape["learner"] for name in shown)
 
 
-async def test_a_headline_that_is_cut_ends_in_an_ellipsis(app: HadamardApp):
+async def test_a_cut_headline_ends_in_an_ellipsis(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         caption = app.laboratory.query_one(Caption)
         for count, is_cut in ((25, False), (40, True)):
@@ -449,7 +449,7 @@ async def test_a_headline_that_is_cut_ends_in_an_ellipsis(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_long_table_and_a_long_headline_leave_the_chart_its_rows(app: HadamardApp):
+async def test_the_chart_keeps_its_rows_beside_a_long_table_and_headline(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         app.laboratory.query_one(Caption).say("word " * 30)

@@ -16,7 +16,7 @@ from .test_setup import listed
 from .test_time_travel import finished
 
 
-def test_letters_stay_when_learners_come_and_go_and_none_is_used_again():
+def test_letters_stay_fixed_and_letters_of_removed_learners_are_not_reused():
     editable = EditableExperiment.of("hadamard-128")
     editable.copy_learner(0)
     assert editable.letters == [0, 5, 1, 2, 3, 4]
@@ -31,7 +31,7 @@ def test_letters_stay_when_learners_come_and_go_and_none_is_used_again():
     assert editable.letters == [0, 1, 2, 3, 4]
 
 
-def test_a_learner_keeps_its_hue_while_others_come_and_go_and_bounds_change():
+def test_a_learner_keeps_its_hue_as_learners_and_bounds_change():
     editable = EditableExperiment.of("hadamard-128")
     kinds = {"GD": "gradient", "least squares": "exact", "EGU": "multiplicative", "EGU±": "multiplicative"}
     kinds["spindly"] = "sparse"
@@ -45,7 +45,7 @@ def test_a_learner_keeps_its_hue_while_others_come_and_go_and_bounds_change():
     assert shown == {learner_name: kinds.get(learner_name, "gradient") for learner_name in shown}
 
 
-def test_a_reference_is_of_no_kind():
+def test_a_reference_learner_has_no_colour_kind():
     editable = EditableExperiment.of("hadamard-128")
     editable.put("learners[0].role", "reference")
     assert "GD" not in editable.kind_places
@@ -65,7 +65,7 @@ def letters(app: HadamardApp) -> dict[str, str]:
 
 
 @pytest.mark.slow
-async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_letter(app: HadamardApp):
+async def test_list_table_and_chart_use_the_same_letters_for_learners(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         run = table(app)
@@ -100,7 +100,7 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
 
 
 @pytest.mark.slow
-async def test_every_curve_of_a_learner_with_several_rates_has_a_letter_of_its_own(app: HadamardApp):
+async def test_each_curve_of_a_learner_with_several_rates_has_its_own_letter(app: HadamardApp):
     app.laboratory.editable.put("learners[0].update.lr", [0.01, 0.03125])
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

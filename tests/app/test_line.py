@@ -37,7 +37,7 @@ class Line:
         self.blocked, self.busy = 0.0, False
 
 
-def test_a_write_that_lasts_is_seen_while_it_lasts() -> None:
+def test_a_slow_write_marks_the_terminal_file_busy() -> None:
     slow = Blocked()
     file = TimedFile(slow, pytest.fail)
     file.write("text")
@@ -55,7 +55,7 @@ def test_a_write_that_lasts_is_seen_while_it_lasts() -> None:
     assert slow.getvalue() == "text"
 
 
-def test_a_quick_line_gets_all_the_frames_that_are_wanted() -> None:
+def test_a_quick_line_gets_the_full_frame_rate() -> None:
     rate, line = FrameRate(20), Line()
     for _ in range(100):
         line.blocked += 0.001
@@ -63,7 +63,7 @@ def test_a_quick_line_gets_all_the_frames_that_are_wanted() -> None:
     assert rate.now == 20
 
 
-def test_a_slow_line_is_left_free_for_keys_and_recovers() -> None:
+def test_a_slow_line_lowers_the_frame_rate_until_it_recovers() -> None:
     rate, line = FrameRate(20), Line()
     line.blocked = 0.1
     rate.adapt(line)  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def test_a_slow_line_is_left_free_for_keys_and_recovers() -> None:
     assert rate.now == 20
 
 
-def test_drawing_leaves_the_interpreter_to_an_engine_at_work_and_only_then() -> None:
+def test_the_frame_rate_falls_with_drawing_time_only_while_the_engine_runs() -> None:
     rate = FrameRate(20)
     rate.adapt(None, drawing=0.025)
     assert rate.now == pytest.approx(SHARE_BESIDE_ENGINE / 0.025)
@@ -86,14 +86,14 @@ def test_drawing_leaves_the_interpreter_to_an_engine_at_work_and_only_then() -> 
     assert rate.now == 20
 
 
-def test_nothing_is_drawn_while_the_last_frame_is_on_its_way() -> None:
+def test_no_frame_is_drawn_while_the_last_frame_is_being_written() -> None:
     rate, line = FrameRate(20), Line()
     line.busy = True
     assert not rate.adapt(line)  # type: ignore[arg-type]
     assert FrameRate(20).adapt(None)
 
 
-def test_over_ssh_there_are_fewer_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_terminal_gets_fewer_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     assert most_frames(20, 5) == 20
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 5 192.0.2.2 22")
     assert most_frames(20, 5) == 5

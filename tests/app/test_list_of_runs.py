@@ -45,7 +45,7 @@ async def run_once(editable: EditableExperiment) -> StoredRun:
 
 
 @pytest.mark.slow
-async def test_a_run_of_last_week_is_opened_and_compared_with_one_of_today(editable: EditableExperiment):
+async def test_a_stored_run_is_opened_and_compared_with_a_new_run(editable: EditableExperiment):
     stored = await run_once(editable)
     app = HadamardApp(editable.copied())
     async with opened(app, WIDE) as pilot:
@@ -82,7 +82,7 @@ async def test_a_run_of_last_week_is_opened_and_compared_with_one_of_today(edita
 
 
 @pytest.mark.slow
-async def test_a_stored_run_is_read_when_it_is_opened_and_none_before_the_list_is(
+async def test_stored_runs_are_read_only_when_their_list_opens(
     editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ):
     stored = await run_once(editable)
@@ -108,7 +108,7 @@ async def test_a_stored_run_is_read_when_it_is_opened_and_none_before_the_list_i
 
 
 @pytest.mark.slow
-async def test_a_deleted_run_is_brought_back_until_the_app_ends(editable: EditableExperiment):
+async def test_a_deleted_run_can_be_restored_until_the_app_ends(editable: EditableExperiment):
     stored = await run_once(editable)
     app = HadamardApp(editable.copied())
     async with opened(app, WIDE) as pilot:
@@ -135,7 +135,7 @@ async def test_a_deleted_run_is_brought_back_until_the_app_ends(editable: Editab
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_pinned_in_the_store_is_not_deleted(editable: EditableExperiment):
+async def test_a_run_pinned_in_the_store_is_not_deleted(editable: EditableExperiment):
     stored = await run_once(editable)
     run_store.needed_store().mark(stored, pinned=True)
     app = HadamardApp(editable.copied())
@@ -148,7 +148,7 @@ async def test_a_run_that_is_pinned_in_the_store_is_not_deleted(editable: Editab
 
 
 @pytest.mark.slow
-async def test_a_name_lasts(editable: EditableExperiment):
+async def test_a_renamed_run_keeps_its_name_after_a_restart(editable: EditableExperiment):
     stored = await run_once(editable)
     for former, name in ((stored.id, "the usual rate"), ("the usual rate", "another")):
         app = HadamardApp(editable.copied())
@@ -163,7 +163,7 @@ async def test_a_name_lasts(editable: EditableExperiment):
 
 
 @pytest.mark.slow
-async def test_words_filter_the_list(editable: EditableExperiment):
+async def test_typed_words_filter_the_list_of_runs(editable: EditableExperiment):
     stored = await run_once(editable)
     store = run_store.needed_store()
     store.mark(stored, tags=["paper"])
@@ -192,7 +192,7 @@ async def test_words_filter_the_list(editable: EditableExperiment):
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_of_ten_thousand_runs_only_visible_rows_are_drawn(
+async def test_the_list_draws_only_the_visible_rows_of_ten_thousand_runs(
     app: HadamardApp, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ):
     async with opened(app, size) as pilot:
@@ -224,7 +224,7 @@ async def test_of_ten_thousand_runs_only_visible_rows_are_drawn(
             assert chosen.name == name
 
 
-def test_runs_are_listed_in_the_order_in_which_they_began_and_filtered_by_what_is_said_of_them():
+def test_runs_are_listed_by_start_time_and_filtered_by_words():
     runs = Runs()
     for name, began in (("b", 2.0), ("a", 1.0), ("c", 3.0)):
         runs.stored[name] = StoredRun(name, began, f"title {name}", "1", preset=f"{name}.toml")

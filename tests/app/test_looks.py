@@ -24,7 +24,7 @@ from .test_runs import screen_text, session_of
 pytestmark = pytest.mark.set_up("empty")
 
 
-def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
+def test_the_next_theme_cycles_through_all_themes() -> None:
     names = list(COLOUR_THEMES)
     assert [after(name) for name in names] == [*names[1:], names[0]]
 
@@ -55,7 +55,7 @@ def test_ascii_keeps_the_width() -> None:
 @pytest.mark.set_up("filled")
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_ascii_leaves_nothing_else_on_the_screen(editable: EditableExperiment, size: tuple[int, int]):
+async def test_ascii_mode_draws_only_ascii(editable: EditableExperiment, size: tuple[int, int]):
     app = HadamardApp(editable, config=Config(ascii=True))
     async with opened(app, size) as pilot:
         await pilot.press("r", "f")
@@ -71,7 +71,7 @@ async def test_ascii_leaves_nothing_else_on_the_screen(editable: EditableExperim
 
 
 @pytest.mark.slow
-async def test_without_colour_every_curve_is_named_along_its_way(
+async def test_without_colour_every_curve_has_letters_along_it_and_colours_are_grey(
     editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("NO_COLOR", "1")
@@ -103,12 +103,12 @@ async def test_without_colour_every_curve_is_named_along_its_way(
         ("EGU± and ⣿   ", "EGU~ and |   "),
     ],
 )
-def test_a_sign_with_a_longer_form_in_ascii_takes_cells_of_the_next_gap(text: str, in_ascii: str) -> None:
+def test_a_sign_with_a_longer_ascii_form_takes_cells_of_the_next_gap(text: str, in_ascii: str) -> None:
     assert to_ascii(text) == in_ascii
     assert len(in_ascii) == cell_len(text)
 
 
-def test_segments_keep_their_text_where_a_sign_takes_a_cell_of_a_later_one() -> None:
+def test_segments_keep_their_text_when_a_sign_widens_into_a_later_gap() -> None:
     line = [Segment("EGU±", Style(bold=True)), Segment(" and GD"), Segment("  |")]
     after = AsciiFilter().apply(line, Color(0, 0, 0))
     assert [segment.text for segment in after] == ["EGU+-", " and GD", " |"]
@@ -120,13 +120,13 @@ def test_plus_or_minus_takes_the_space_after_it_in_ascii():
     assert "".join(segment.text for segment in AsciiFilter().apply(split, Color(0, 0, 0))) == "EGU+-  yes"
 
 
-def test_relations_and_rates_use_their_spaces_in_ascii():
+def test_relations_and_rates_take_adjacent_spaces_in_ascii():
     assert to_ascii("steps ≤ 0 not shown, x ≥ 3") == "steps <=0 not shown, x >=3"
     assert to_ascii("A α = 1, η = 0.003") == "A a = 1, eta=0.003"
     split = [Segment("ν", Style(bold=True)), Segment(" = 10")]
     assert "".join(segment.text for segment in AsciiFilter().apply(split, Color(0, 0, 0))) == "nu= 10"
 
 
-def test_whatever_is_in_parentheses_has_no_sign_of_a_cut_in_ascii():
+def test_an_ellipsis_in_parentheses_becomes_a_space_in_ascii():
     assert to_ascii("(…) not binding") == "( ) not binding"
     assert to_ascii("What is left of the resi…") == "What is left of the resi~"

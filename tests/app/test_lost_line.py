@@ -39,7 +39,7 @@ def until(condition, seconds=150.0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("finishes", [True, False], ids=["finishes", "configured not to"])
-def test_a_run_whose_line_is_cut_is_complete_afterwards(finishes, tmp_path):
+def test_a_run_continues_after_a_hangup_unless_configured_otherwise(finishes, tmp_path):
     if not finishes:
         folder = Path(os.environ["XDG_CONFIG_HOME"]) / "hadamard-tui"
         folder.mkdir(parents=True)

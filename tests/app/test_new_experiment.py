@@ -22,7 +22,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 
 @pytest.mark.slow
-def test_every_choice_is_an_experiment_that_can_run():
+def test_every_new_experiment_can_run():
     problems, learners = beginnings.problems(), beginnings.learners()
     assert len(problems) == len(learners) == beginnings.MOST
     for problem in problems:
@@ -42,7 +42,7 @@ async def listed(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.slow
-async def test_a_problem_and_a_learner_are_ready_to_run_and_one_undo_goes_back(app: HadamardApp):
+async def test_a_new_experiment_is_ready_to_run_and_undone_by_a_single_undo(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         before = app.laboratory.editable.document
         await pilot.press("E")
@@ -61,7 +61,7 @@ async def test_a_problem_and_a_learner_are_ready_to_run_and_one_undo_goes_back(a
 
 
 @pytest.mark.slow
-async def test_the_welcome_and_the_list_of_presets_start_a_new_experiment(app: HadamardApp):
+async def test_the_welcome_page_and_the_preset_list_can_start_a_new_experiment(app: HadamardApp):
     async with HadamardApp(app.laboratory.editable, first=True).run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(pilot.app.screen, Welcome))
         assert "Or start from nothing" in screen_text(pilot.app)
@@ -92,7 +92,7 @@ async def found(app: HadamardApp, typed: str) -> list[str]:
         ("undo", "Undo", ()),
     ],
 )
-async def test_words_find_the_command_that_is_meant(
+async def test_words_find_the_intended_command(
     app: HadamardApp, typed: str, first: str, among: tuple[str, ...]
 ):
     async with opened(app, SMALL):

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 
 @pytest.mark.slow
-async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: HadamardApp):
+async def test_leaving_a_guess_restores_the_previous_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)
         session, drawn = session_of(app), screen_text(app)
@@ -50,7 +50,7 @@ async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: Hadamar
 
 
 @pytest.mark.slow
-async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
+async def test_a_story_ends_with_the_keys_that_sweep_and_break_the_preset():
     app = HadamardApp(EditableExperiment.of("hadamard-128", ["run.device=cpu"]))
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -76,7 +76,7 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset():
         await until(pilot, lambda: session_of(app) is broken)
 
 
-def test_the_story_explains_the_peak_by_the_row_that_makes_it():
+def test_the_story_names_the_row_that_causes_the_peak():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     all_rows = slice(0, experiment.problem.matrix.d)
     rows = excerpt(experiment.problem.matrix, experiment.run.seed, all_rows, all_rows)
@@ -91,7 +91,7 @@ def test_the_story_explains_the_peak_by_the_row_that_makes_it():
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_the_slopes_stand_beside_their_reasons(size: tuple[int, int]):
+async def test_the_law_shows_its_slopes_with_their_reasons(size: tuple[int, int]):
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, size) as pilot:
         await pilot.press("i")
@@ -105,7 +105,7 @@ async def test_the_slopes_stand_beside_their_reasons(size: tuple[int, int]):
         await until(pilot, lambda: screen_text(app).count("why log d:") == 2)
 
 
-async def test_the_welcome_says_which_lines_run_at_once() -> None:
+async def test_the_welcome_page_tells_apart_entries_that_run_and_entries_that_open() -> None:
     app = HadamardApp(EditableExperiment.of("hadamard-128"), first=True)
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: "enter runs" in screen_text(app))
@@ -114,7 +114,7 @@ async def test_the_welcome_says_which_lines_run_at_once() -> None:
 
 
 @pytest.mark.parametrize(("size", "panel"), [(WIDE, "story"), ((200, 60), "learners")])
-async def test_the_story_of_an_opened_preset_stands_on_the_screen_once(size: tuple[int, int], panel: str):
+async def test_the_screen_shows_the_story_of_an_opened_preset_once(size: tuple[int, int], panel: str):
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, size) as pilot:
         await app.choose_preset("rotated-128")
@@ -129,22 +129,22 @@ def test_help_explains_the_words_and_signs_of_the_first_preset(word: str):
 
 
 @pytest.mark.parametrize("word", ["axis", "law", "heat map", "spectrum"])
-def test_help_says_what_charts_other_than_losses_show(word: str):
+def test_help_explains_charts_of_other_measures_than_the_loss(word: str):
     assert word in dict(questions())["What do the other charts show?"].casefold()
 
 
-async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_columns(app: HadamardApp):
+async def test_a_changed_preset_shows_its_full_name_at_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])
 
 
-def test_help_says_which_learners_cannot_enter_the_shaded_region():
+def test_help_names_the_learners_excluded_from_the_shaded_region():
     answers = dict(questions())
     excluded = "their loss cannot stay below this bound, in the shaded region"
     assert excluded in answers["What are the dashed lines?"]
 
 
-def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_law():
+def test_the_story_names_the_label_and_the_measures_of_headline_and_law():
     story = " ".join(presets.load("hadamard-128").story.split())
     assert "The label of a row is one of its features" in story
     stored = json.loads((presets.folder() / "stored" / "hadamard-128.json").read_text())
@@ -160,7 +160,7 @@ def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_
     assert "After 30 examples, their loss stays below a tenth" in story
 
 
-async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):
+async def test_an_opened_preset_shows_its_story(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press(panel_key("why"))
         await app.choose_preset("rank-64")
@@ -171,7 +171,7 @@ async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):
 
 
 @pytest.mark.set_up("filled")
-async def test_the_footer_shows_no_key_that_a_field_takes_as_text(app: HadamardApp):
+async def test_the_footer_hides_keys_taken_as_text_by_the_focused_field(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         footer, setup = app.laboratory.query_one(Keys), app.laboratory.query_one(SetupPane)
         await until(pilot, lambda: "run" in footer.entries and setup.query(NumberEntry))
@@ -183,7 +183,7 @@ async def test_the_footer_shows_no_key_that_a_field_takes_as_text(app: HadamardA
         await until(pilot, lambda: "run" in footer.entries)
 
 
-async def test_the_list_of_presets_says_that_it_is_being_read(app: HadamardApp, monkeypatch):
+async def test_the_preset_list_shows_that_it_is_loading(app: HadamardApp, monkeypatch):
     is_read = threading.Event()
 
     def slow(opened: str | None) -> list[PresetGroup]:
@@ -198,7 +198,7 @@ async def test_the_list_of_presets_says_that_it_is_being_read(app: HadamardApp, 
         await until(pilot, lambda: "Reading the presets" not in screen_text(app))
 
 
-async def test_a_panel_says_before_a_run_which_key_fills_it(app: HadamardApp):
+async def test_an_empty_panel_names_the_key_that_starts_a_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press(panel_key("invariance"))
         await until(pilot, lambda: "Shown after a run (r): " in screen_text(app))

@@ -74,7 +74,7 @@ def choices_of(name: str, **changes: object) -> TableChoices:
     return TableChoices(name, settings, reference, **changes)  # type: ignore[arg-type]
 
 
-def test_a_table_of_numbers_is_an_experiment_with_a_square_loss_on_held_out_rows(folder: Path):
+def test_a_table_of_numbers_becomes_a_square_loss_experiment_with_held_out_rows(folder: Path):
     choices = choices_of(f"{folder}/houses.csv", test_share=0.25, rotate=True)
     experiment = documents.first(document(choices, choices.read()))
     assert (experiment.n, experiment.d) == (ROWS, 3 + 1)  # and the bias
@@ -85,7 +85,7 @@ def test_a_table_of_numbers_is_an_experiment_with_a_square_loss_on_held_out_rows
     assert names == ["GD", "EGU±", "Adam", "net", "ridge", "lasso"]
 
 
-def test_words_in_the_label_are_classes_and_in_other_columns_features(folder: Path):
+def test_words_are_classes_in_the_label_and_features_in_other_columns(folder: Path):
     choices = choices_of(f"{folder}/sold.csv")
     experiment = documents.first(document(choices, choices.read()))
     assert choices.label == "sold"
@@ -94,7 +94,7 @@ def test_words_in_the_label_are_classes_and_in_other_columns_features(folder: Pa
     assert experiment.problem.matrix.encode
 
 
-def test_missing_cells_are_encoded_and_tables_of_numbers_are_not(folder: Path):
+def test_missing_cells_are_encoded_and_complete_tables_of_numbers_are_not(folder: Path):
     Path("gaps.csv").write_text(
         "a,b,y\n" + "\n".join(f"{'' if i == 3 else i},{i % 7},{i / 3}" for i in range(ROWS))
     )
@@ -105,7 +105,7 @@ def test_missing_cells_are_encoded_and_tables_of_numbers_are_not(folder: Path):
     assert not documents.first(document(choices, choices.read())).problem.matrix.encode
 
 
-def test_more_classes_than_two_are_learned_by_cross_entropy(folder: Path):
+def test_three_classes_are_learned_by_cross_entropy(folder: Path):
     three = [f"{0.5 + number},{number % 7 / 3:.3f},{'abc'[number % 3]}" for number in range(ROWS)]
     Path("three.csv").write_text("\n".join(["x,y0,kind", *three]))
     choices = choices_of(f"{folder}/three.csv")
@@ -113,7 +113,7 @@ def test_more_classes_than_two_are_learned_by_cross_entropy(folder: Path):
     assert (experiment.m, experiment.protocol.loss) == (3, "cross-entropy")
 
 
-def test_few_whole_numbers_are_classes_unless_they_are_called_numbers(folder: Path):
+def test_few_distinct_whole_numbers_are_classes_unless_declared_numbers(folder: Path):
     Path("counts.csv").write_text(
         "\n".join(["x,n", *(f"{number / 7:.3f},{number % 3}" for number in range(ROWS))])
     )
@@ -126,7 +126,7 @@ def test_few_whole_numbers_are_classes_unless_they_are_called_numbers(folder: Pa
         table_experiment.kind_of(choices_of(f"{folder}/houses.csv").read(), "classes")
 
 
-def test_a_path_is_completed_by_tables_then_folders(folder: Path):
+def test_path_completion_lists_tables_before_folders(folder: Path):
     assert completions("") == ["houses.csv", "sold.csv", "unclear.csv", "more/", "../"]
     assert completions("S") == ["sold.csv"]
     assert completions(f"{folder}/mo") == [f"{folder}/more/"]
@@ -147,7 +147,7 @@ async def at_the_page(app: HadamardApp, pilot: Pilot[None]) -> OwnTable:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_typing_a_file_and_two_enters_run_its_curves(
+async def test_typing_a_file_name_and_enter_twice_starts_its_run(
     app: HadamardApp, folder: Path, size: tuple[int, int]
 ):
     async with opened(app, size) as pilot:
@@ -171,7 +171,7 @@ async def test_typing_a_file_and_two_enters_run_its_curves(
 
 
 @pytest.mark.slow
-async def test_enter_before_the_list_opens_what_was_typed(app: HadamardApp, folder: Path):
+async def test_enter_before_the_list_appears_opens_the_typed_file(app: HadamardApp, folder: Path):
     async with opened(app, SMALL) as pilot:
         await at_the_page(app, pilot)
         for typed in (*"sol", "enter"):
@@ -180,7 +180,9 @@ async def test_enter_before_the_list_opens_what_was_typed(app: HadamardApp, fold
 
 
 @pytest.mark.slow
-async def test_an_open_question_shows_its_setting_and_the_answer_reads_on(app: HadamardApp, folder: Path):
+async def test_an_ambiguous_header_shows_its_setting_and_the_answer_continues_the_read(
+    app: HadamardApp, folder: Path
+):
     async with opened(app, SMALL) as pilot:
         page = await at_the_page(app, pilot)
         await pilot.press(*"unclear.csv", "enter")
@@ -196,7 +198,7 @@ async def test_an_open_question_shows_its_setting_and_the_answer_reads_on(app: H
 
 
 @pytest.mark.slow
-async def test_a_faulty_file_is_one_line_and_the_choices_stay(app: HadamardApp, folder: Path):
+async def test_a_faulty_file_is_reported_on_one_line_and_choices_are_kept(app: HadamardApp, folder: Path):
     Path("faulty.csv").write_text("a,b,c,y\n1,2,3,4\n1,inf,3,5\n2,3,4,6\n")
     async with opened(app, SMALL) as pilot:
         page = await at_the_page(app, pilot)
@@ -241,7 +243,7 @@ async def test_words_and_missing_cells_become_features_of_a_run(app: HadamardApp
 
 
 @pytest.mark.slow
-async def test_without_skrub_runs_leave_words_out(
+async def test_runs_omit_columns_of_words_if_skrub_is_missing(
     app: HadamardApp, mixed: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, "skrub", None)
@@ -253,7 +255,7 @@ async def test_without_skrub_runs_leave_words_out(
 
 
 @pytest.mark.slow
-async def test_the_label_is_any_column_and_no_file_is_no_crash(app: HadamardApp, folder: Path):
+async def test_the_page_accepts_any_label_column_and_reports_a_missing_file(app: HadamardApp, folder: Path):
     async with opened(app, WIDE) as pilot:
         page = await at_the_page(app, pilot)
         await pilot.press(*"nowhere.csv", "enter")
@@ -278,7 +280,7 @@ async def test_the_label_is_any_column_and_no_file_is_no_crash(app: HadamardApp,
 
 
 @pytest.mark.slow
-async def test_a_diagnosis_is_announced_stopped_and_answered(app: HadamardApp, folder: Path):
+async def test_a_diagnosis_announces_its_work_can_be_stopped_and_shows_charts(app: HadamardApp, folder: Path):
     async with opened(app, SMALL) as pilot:
         app.push_screen(page := DiagnosisPage(f"{folder}/houses.csv", "price"))
         await until(pilot, lambda: "12 splits of 60 rows" in screen_text(app))
@@ -304,7 +306,7 @@ async def test_a_diagnosis_is_announced_stopped_and_answered(app: HadamardApp, f
 
 
 @pytest.mark.slow
-async def test_a_diagnosis_reads_the_table_as_the_page_of_the_file_does(app: HadamardApp, folder: Path):
+async def test_a_diagnosis_reads_the_table_with_the_settings_of_its_page(app: HadamardApp, folder: Path):
     draws = np.random.default_rng(1)
     cells = zip(*(draws.integers(0, 10**6, ROWS).tolist() for _ in range(3)), strict=True)
     rows = [f"{a / 1000:.3f},{'uv'[c % 2]},{b / 100:.2f},{c / 10:.1f}" for a, b, c in cells]
@@ -346,7 +348,7 @@ async def test_closing_the_page_stops_its_diagnosis(app: HadamardApp, folder: Pa
 
 
 @pytest.mark.slow
-async def test_the_list_of_presets_opens_the_page(app: HadamardApp, folder: Path):
+async def test_the_preset_list_opens_the_page_of_own_tables(app: HadamardApp, folder: Path):
     async with opened(app, SMALL) as pilot:
         await app.choose_preset(OWN_TABLE)
         await until(pilot, lambda: isinstance(app.screen, OwnTable) and app.screen.query("#files"))

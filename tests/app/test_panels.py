@@ -120,7 +120,9 @@ def series(shown: Plot | Text) -> dict[str, Series]:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_shows_something_at_every_place(panel, one_target: PanelContext, many: PanelContext):
+def test_every_panel_shows_content_at_every_playhead_position(
+    panel, one_target: PanelContext, many: PanelContext
+):
     for context in (one_target, many):
         for place in (0.0, 5.0, 16.0):
             for chart_options in (
@@ -156,7 +158,7 @@ def test_colours_in_panels_contrast_with_the_background(look: str, many: PanelCo
             )  # WCAG 1.4.11, graphical objects
 
 
-def test_every_panel_has_a_number_and_says_what_it_shows():
+def test_the_first_panels_have_digit_keys_and_descriptions():
     numbers = {action.keys: action.help for action in ACTIONS if action.name.startswith("panel(")}
     assert list(numbers) == [str(number % 10) for number in range(1, min(len(ABOUT), DIGITS) + 1)]
     assert (
@@ -165,7 +167,7 @@ def test_every_panel_has_a_number_and_says_what_it_shows():
     )
 
 
-def test_weights_have_the_target_on_top(one_target: PanelContext):
+def test_the_weight_of_the_target_is_drawn_on_top(one_target: PanelContext):
     shown = weights_panel.show(one_target)
     assert isinstance(shown, Plot)
     assert len(shown.series) == 16
@@ -176,12 +178,12 @@ def test_weights_have_the_target_on_top(one_target: PanelContext):
     assert top.y[-1] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_single_other_weight_is_one_weight():
+def test_the_legend_uses_the_singular_for_one_other_weight():
     shown = weights_panel.show(context_of("hadamard-128", "problem.matrix.d=2", "problem.target.index=1"))
     assert "1 other weight" in series(shown)
 
 
-def test_weights_tell_their_values_at_the_playhead(one_target: PanelContext):
+def test_the_weights_legend_shows_values_at_the_playhead(one_target: PanelContext):
     assert one_target.curve.weights is not None
     now = one_target.curve.weights[5]
     rest = np.delete(now, 3)
@@ -193,7 +195,7 @@ def test_weights_tell_their_values_at_the_playhead(one_target: PanelContext):
     assert now[3] == pytest.approx(5 / 16, abs=1e-5), "GD from 0 on Hadamard rows: the target's weight is k/d"
 
 
-def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
+def test_weights_of_several_targets_name_their_target_and_mark_its_weight(
     many: PanelContext, one_target: PanelContext
 ):
     shown = weights_panel.show(many)
@@ -205,13 +207,13 @@ def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
     assert weights_panel.show(one_target).axes.title == "Weights of GD (★ the target)"  # type: ignore[union-attr]
 
 
-def test_a_learner_without_weights_per_feature_is_shown_at_in_words():
+def test_the_weights_panel_explains_a_learner_without_weights_per_feature():
     context = context_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
     assert "not linear in the instance" in words(weights_panel.show(context))
 
 
 @pytest.mark.parametrize("target", ["problem.target.index=3", 'problem.target={kind="coin"}'])
-def test_the_weights_of_a_run_with_one_evaluation_point_stand_by_feature(target: str):
+def test_weights_at_a_single_evaluation_point_are_drawn_by_feature(target: str):
     context = context_of("hadamard-128", 'protocol={kind="at-init"}', target, learner=1)
     assert len(context.trace.x) == 1
     weights = context.curve.weights
@@ -245,13 +247,13 @@ def test_weights_of_many_features_are_thinned_and_counted():
 
 
 @pytest.mark.parametrize("index", [3, 6])
-def test_no_weight_is_the_targets_where_targets_name_other_features_than_are_seen(index: int):
+def test_no_weight_is_marked_as_target_if_the_target_is_a_hidden_feature(index: int):
     matrix = 'problem.matrix={kind="xor", d=16}'
     context = context_of("hadamard-128", matrix, f"problem.target.index={index}")
     assert set(series(weights_panel.show(context))) == {"4 weights"}
 
 
-def test_there_is_no_spectrum_of_one_target(one_target: PanelContext):
+def test_spectrum_panels_do_not_apply_to_one_target(one_target: PanelContext):
     for panel in (spectrum.PANEL, rank.PANEL):
         lack = panel.lacks(one_target.experiment)
         assert lack is not None
@@ -268,7 +270,7 @@ def test_there_is_no_spectrum_of_one_target(one_target: PanelContext):
     ],
     ids=lambda argument: getattr(argument, "name", ""),
 )
-def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, measures: list[str]):
+def test_a_panel_applies_after_its_remedy_is_put_into_the_set_up(panel: Panel, measures: list[str]):
     settings = [*SMALL, f"run.measures={measures}", "claims=[]"]
     editable = EditableExperiment(presets.load("all-targets-128", settings), None)
     lack = panel.lacks(editable.experiment)
@@ -282,14 +284,14 @@ def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, measures
     assert panel.lacks(editable.experiment) is None
 
 
-def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
+def test_the_rank_of_gd_is_k_and_equals_the_span_bound(many: PanelContext):
     shown = series(rank.show(many))
     gd, line = shown["GD"], shown["span bound"]
     assert (gd.y == np.minimum(gd.x, 16)).all()
     assert (line.y == gd.y).all()
 
 
-def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
+def test_the_span_bound_counts_distinct_examples_rather_than_epochs():
     epochs = 'protocol={kind="epochs", train=5, epochs=20}'
     shown = series(rank.show(context_of("all-targets-128", "run.spectrum=true", epochs)))
     line = shown["span bound"]
@@ -306,7 +308,7 @@ def test_ranks_and_singular_values_are_shown_at_the_playhead(many: PanelContext)
     assert any(name.startswith("largest of 16 singular values: ") for name in series(spectrum.show(egu)))
 
 
-def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: PanelContext):
+def test_equal_singular_values_share_a_line_with_their_count(many: PanelContext):
     shown = spectrum.show(many)
     assert isinstance(shown, Plot)
     [line] = shown.series
@@ -315,7 +317,7 @@ def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: Pane
     assert np.isnan(line.y[0]), "before the first example all of them are 0"
 
 
-def test_the_spectrum_is_that_of_the_learner_selected(many: PanelContext):
+def test_the_spectrum_belongs_to_the_selected_learner(many: PanelContext):
     curve = many.trace.curves[-1]
     shown = spectrum.show(replace(many, curve=curve))
     assert isinstance(shown, Plot)
@@ -337,7 +339,7 @@ def test_the_gap_is_loss_minus_bound(one_target: PanelContext):
 
 
 @pytest.mark.parametrize("panel", [gap.PANEL, train.PANEL], ids=lambda panel: panel.name)
-def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
+def test_a_diverging_learner_does_not_stretch_the_axes(panel):
     settings = ("learners.EGU.update.lr=0.9", "run.train_loss=true", "problem.matrix.d=128")
     context = context_of("hadamard-128", *settings)
     assert max(curve.mean("loss").max() for curve in context.trace.curves) > 100
@@ -347,14 +349,14 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
     assert panel.show(replace(context, chart_options=ChartOptions(y_log=True, window=(1.0, 60.0)))).series
 
 
-def test_without_a_bound_there_is_no_gap_and_the_reason_is_shown():
+def test_the_gap_panel_without_a_bound_gives_the_reason():
     words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words_of_panel
     assert "`row_signs` is off" in words_of_panel
     assert gap.lacks(presets.load("hadamard-128", SMALL)) is None
 
 
-def test_mistakes_are_those_of_the_trace_and_need_signs(one_target: PanelContext):
+def test_the_mistakes_panel_shows_recorded_errors_and_requires_signs(one_target: PanelContext):
     shown = series(mistakes.show(one_target))
     for curve in one_target.trace.curves:
         assert curve.mean("error") is not None
@@ -362,7 +364,7 @@ def test_mistakes_are_those_of_the_trace_and_need_signs(one_target: PanelContext
     assert "no 0/1 error" in reason(mistakes.PANEL, preset="gaussian-128")
 
 
-def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, many: PanelContext):
+def test_the_train_loss_panel_shows_the_recorded_loss(one_target: PanelContext, many: PanelContext):
     assert train.lacks(one_target.experiment) is not None
     shown = series(train.show(many))
     train_loss = many.curve.mean("train")
@@ -371,14 +373,14 @@ def test_the_train_loss_is_shown_where_it_is_recorded(one_target: PanelContext, 
     assert "GD on unseen rows" in shown
 
 
-def test_theory_tells_what_was_computed_by_structure():
+def test_the_theory_panel_names_a_curve_computed_by_an_operator():
     told = "The curve is computed by an operator in place of the matrix of instances"
     net = 'learners.GD.architecture={kind="dense", widths=[4], activation="tanh"}'
     assert told in words(theory.show(context_of("hadamard-128", net)))
     assert told not in words(theory.show(context_of("hadamard-128")))
 
 
-def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_those_that_do_not():
+def test_the_theory_panel_explains_applicable_lines_first_and_folds_inapplicable_lines():
     contexts = [context_of("hadamard-128", learner=number) for number in (0, 2)]
     brief = words(theory.show(replace(contexts[0], lists_by="F lists them")))
     assert "junk-flow" not in brief
@@ -395,14 +397,14 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
     assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
 
 
-def test_theory_names_the_highest_of_several_bounds_first():
+def test_the_theory_panel_names_the_highest_bound_first():
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
     assert "2 lower bounds apply to GD in this run. The highest is first." in gd
     assert gd.index("rotation-invariant bound: 1 − k/d,") < gd.index("bound in random order: 1 − k/(d−1)")
     assert "lower bounds apply" not in egu
 
 
-def test_theory_gives_the_idea_of_the_proof_of_a_line_that_binds_the_learner():
+def test_the_theory_panel_sketches_the_proof_only_for_a_bound_learner():
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
     idea = "The labels of unseen rows are fair coins, and orthogonal rows contain no information"
     assert idea in gd
@@ -415,7 +417,7 @@ PICTURE = re.compile(r"^(row \d+)(?:, new)? +([·░▒▓█]+)(?: +(\S+))?(?: 
 
 
 @pytest.mark.parametrize("preset", ["hadamard-128", "gaussian-128"])
-def test_theory_shows_a_new_row_below_the_rows_before_it(preset: str):
+def test_the_theory_panel_shows_a_new_row_below_earlier_rows(preset: str):
     context = context_of(preset, "run.seed=3")
     shown = words(theory.show(replace(context, place=8.0)))
     drawn = examples(context.experiment.problem, Streams([3]), "float64")
@@ -432,7 +434,7 @@ def test_theory_shows_a_new_row_below_the_rows_before_it(preset: str):
         assert not numbers[:, 1].any(), "rows of a Hadamard matrix are orthogonal"
 
 
-def test_inner_products_of_rotated_rows_are_0_although_they_are_rounded():
+def test_inner_products_of_rotated_rows_are_shown_as_0_despite_rounding():
     shown = words(new_row(context_of("rotated-128")))
     products = [
         line.split()[-1] for line in shown.splitlines() if line.startswith("row") and "new" not in line
@@ -440,13 +442,13 @@ def test_inner_products_of_rotated_rows_are_0_although_they_are_rounded():
     assert set(products) == {"0"}
 
 
-def test_theory_shows_no_new_row_for_a_learner_that_no_bound_binds():
+def test_the_theory_panel_shows_no_new_row_for_an_unbound_learner():
     context = replace(context_of("hadamard-128", learner=2), place=8.0)
     assert new_row(context) is not None
     assert not PICTURE.search(words(theory.show(context)))
 
 
-def test_a_new_row_needs_rows_before_it_and_a_clock_of_examples(one_target: PanelContext):
+def test_a_new_row_requires_earlier_rows_and_a_clock_of_examples(one_target: PanelContext):
     assert new_row(replace(one_target, place=0.0)) is None
     assert new_row(replace(one_target, place=1.0)) is not None
     steps = context_of("hadamard-128", "protocol={kind='steps',steps=9}")
@@ -456,14 +458,14 @@ def test_a_new_row_needs_rows_before_it_and_a_clock_of_examples(one_target: Pane
 @pytest.mark.parametrize(
     ("learner", "stands"), [(2, "  EGU may beat this bound.\n"), (0, "  Applies: orthogonal rows")]
 )
-def test_theory_says_once_why_a_learner_is_rotation_invariant_or_not(learner, stands):
+def test_the_theory_panel_gives_the_reason_of_the_invariance_verdict_once(learner, stands):
     context = context_of("hadamard-128", learner=learner)
     text = words(theory.show(context))
     assert text.count(context.curve.verdict.reason) == 1
     assert text.count(stands) >= 1
 
 
-def test_theory_gives_the_reason_and_the_rates_tried():
+def test_the_theory_panel_gives_the_invariance_reason_and_the_tried_rates():
     context = context_of("hadamard-128", 'learners.GD.update.lr="best"')
     text = words(theory.show(context))
     assert "GD is rotation invariant" in text
@@ -473,7 +475,7 @@ def test_theory_gives_the_reason_and_the_rates_tried():
     assert f"{context.curve.rate:.4g}" in best
 
 
-def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
+def test_the_story_shows_title_and_theorem_and_claims_have_a_tab():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     trace = run(experiment)
     context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions())
@@ -489,7 +491,7 @@ def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
     assert claims.tally(judged) == "8/8"
 
 
-def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_and_why():
+def test_claims_of_a_changed_preset_are_shown_as_not_judged_with_the_reason():
     sweep = presets.sweep_of("hadamard-128", presets.document("hadamard-128", ["problem.matrix.d=64"]))
     experiment = sweep.experiment
     trace = run(experiment)
@@ -508,14 +510,14 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
     )
 
 
-def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
+def test_the_story_before_a_run_names_expensive_measures_and_their_cost():
     (line,) = map(words, story.expensive(presets.load("gmm-spectrum")))
     cost = "a computation of the eigenvalues of "
     assert line.startswith(f"Expensive: jacobian-spectrum, jacobian-gap. Each value needs {cost}")
     assert not story.expensive(presets.load("hadamard-128"))
 
 
-def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss():
+def test_the_story_of_a_picture_without_losses_does_not_mention_the_loss():
     context = context_of("hadamard-128", 'pictures=[{x="k", measure="norm"}]', "claims=[]")
     text = words(story.show(context))
     assert context.experiment.title in text
@@ -523,7 +525,7 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     assert "rotation-invariant bound" not in text
 
 
-def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one_target: PanelContext):
+def test_a_verdict_before_the_run_ends_shows_the_gap_at_the_playhead(one_target: PanelContext):
     text = words(verdict.show(replace(one_target, place=4.0)))
     assert text.count("will be measured once the run has finished") == len(one_target.trace.curves)
     assert re.search(r"loss − rotation-invariant bound = \S+ at 4\n", text)
@@ -537,7 +539,7 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
 
 
 @pytest.mark.slow
-def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one_target: PanelContext):
+def test_measured_verdicts_of_all_learners_agree_with_theory_on_hadamard_rows(one_target: PanelContext):
     measuring = CertificateWorker(one_target.experiment, one_target.trace)
     assert measuring.wait(30)
     assert set(measuring.judged) == {learner.name for learner in one_target.experiment.learners}
@@ -549,7 +551,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
     assert "broken" not in text
 
 
-def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_target: PanelContext):
+def test_a_verdict_within_rounding_error_is_undecided_and_shows_both_numbers(one_target: PanelContext):
     odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
@@ -568,7 +570,7 @@ def test_a_contradiction_of_structure_and_measurement_is_shown_in_red(one_target
     assert any(span.start <= start < span.end and "red" in str(span.style) for span in text.spans)
 
 
-def test_a_measurement_shows_that_it_runs_and_can_be_cancelled_at_once(
+def test_a_measurement_is_shown_as_running_and_can_be_cancelled_at_once(
     one_target: PanelContext, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
@@ -596,7 +598,7 @@ def test_a_measurement_shows_that_it_runs_and_can_be_cancelled_at_once(
         held.set()
 
 
-def test_the_learner_asked_for_is_measured_next(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
+def test_the_requested_learner_is_measured_next(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
     order, go = [], threading.Semaphore(0)
 
     def noted(experiment, trace, learner, going):
@@ -611,7 +613,7 @@ def test_the_learner_asked_for_is_measured_next(one_target: PanelContext, monkey
     assert order[1] == "spindly" or order[0] == "spindly"
 
 
-def test_a_measurement_that_fails_says_why(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_measurement_gives_the_reason(one_target: PanelContext, monkeypatch: pytest.MonkeyPatch):
     def broken(*_):
         raise MemoryError("too large")
 
@@ -623,7 +625,7 @@ def test_a_measurement_that_fails_says_why(one_target: PanelContext, monkeypatch
     )
 
 
-def test_a_certificate_is_ended_by_what_its_watcher_raises(one_target: PanelContext):
+def test_an_exception_of_the_progress_callback_ends_a_certificate(one_target: PanelContext):
     counted = []
 
     def going(done: float) -> None:
@@ -637,7 +639,7 @@ def test_a_certificate_is_ended_by_what_its_watcher_raises(one_target: PanelCont
 
 
 @pytest.mark.slow
-async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_again(
+async def test_reopening_the_panel_measures_a_stopped_verdict(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
@@ -701,7 +703,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
 
 
 @pytest.mark.slow
-async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: EditableExperiment):
+async def test_the_table_shows_the_oracle_tuned_rate_and_its_grid(editable: EditableExperiment):
     editable.put("learners[0].update.lr", "best")
     app = HadamardApp(editable)
     async with opened(app, (200, 60)) as pilot:
@@ -724,9 +726,7 @@ PANEL = Panel("tenth", "what a tenth panel shows", lambda context: Text("it"), p
 
 
 @pytest.mark.parametrize("experimental", [False, True])
-def test_a_panel_is_a_file_and_takes_no_digit_of_another_while_it_is_experimental(
-    tmp_path, monkeypatch, experimental: bool
-):
+def test_a_file_adds_a_panel_and_an_experimental_panel_comes_last(tmp_path, monkeypatch, experimental: bool):
     (tmp_path / "another.py").write_text(TENTH.format(experimental))
     monkeypatch.setattr(panels, "__path__", [*panels.__path__, str(tmp_path)])
     names = [panel.name for panel in panels._all_panels()]
@@ -746,7 +746,7 @@ def heat(shown: object) -> HeatMap:
     ('protocol={kind="steps",steps=8,train=12,batch=1}', 1.0, ["12 of 16 rows seen", "1 of 16 rows seen"]),
     ('protocol={kind="steps",steps=8,train=12,batch=1}', 0.0, 2 * ["0 of 16 rows seen"]),
 ])  # fmt: skip
-def test_the_rows_lit_are_those_that_the_selected_learner_knows(protocol, place, titles):
+def test_the_instance_matrix_lights_the_rows_known_to_the_selected_learner(protocol, place, titles):
     learners = (
         'learners=[{name="lls",solver="lls"},{name="GD",architecture="linear",update={kind="gd",lr=0.1}}]'
     )
@@ -762,7 +762,7 @@ def test_the_rows_lit_are_those_that_the_selected_learner_knows(protocol, place,
         assert np.count_nonzero(~heat_map.unlit) == int(heat_map.title.split()[1])
 
 
-def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(
+def test_the_instance_matrix_lights_seen_rows_and_marks_the_target(
     one_target: PanelContext,
 ):
     shown = heat(instances.show(replace(one_target, place=5.0)))
@@ -783,7 +783,7 @@ def test_rotated_instances_have_no_columns_of_features():
     assert heat(features.show(context)).columns == ()
 
 
-def test_a_matrix_that_would_have_to_be_drawn_as_a_whole_is_too_large_for_a_picture():
+def test_the_panel_refuses_a_large_sampled_matrix_but_not_a_large_structured_matrix():
     large = presets.load("gaussian-128", ["problem.matrix.d=4096", "claims=[]"])
     lack = instances.lacks(large)
     assert lack is not None
@@ -800,7 +800,7 @@ def test_every_learner_has_a_row_of_its_weights_at_the_playhead(one_target: Pane
     assert read_cell(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
 
 
-def test_a_learner_without_weights_has_an_empty_row_that_says_why():
+def test_a_learner_without_weights_has_an_empty_row_with_the_reason():
     net = 'learners.GD.architecture={kind="dense", activation="relu"}'
     shown = heat(features.show(context_of("hadamard-128", net)))
     assert np.isnan(shown.z[0]).all()
@@ -829,14 +829,14 @@ def from_a_cache(
     )
 
 
-def test_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_weight_panels_name_weights_missing_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     context = from_a_cache(tmp_path, monkeypatch, 0)
     for panel in (weights_panel, features):
         assert "the cache, without the weights of GD" in words(panel.show(context))
         assert "other seeds" in words(panel.show(context))
 
 
-def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, monkeypatch):
+def test_rows_of_weights_missing_from_the_cache_give_the_reason(tmp_path: Path, monkeypatch):
     rates = "learners.GD.update.lr=[0.03125, 0.0625]"
     context = from_a_cache(tmp_path, monkeypatch, 17 * 16 * 4, rates)
     shown = heat(features.show(context))
@@ -845,7 +845,7 @@ def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, mo
 
 
 @pytest.mark.slow
-async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_alone(app: HadamardApp):
+async def test_a_heat_map_of_a_panel_follows_the_playhead_without_moving_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         app.laboratory.query_one(Stage).choose("instances")
@@ -871,7 +871,7 @@ def looked_inside(context: PanelContext) -> PanelContext:
     return replace(context, retraining=Retraining(snapshots=looking))
 
 
-def test_units_are_counted_without_what_torch_takes_seconds_to_import(monkeypatch: pytest.MonkeyPatch):
+def test_counting_units_does_not_import_symbolic_shapes_of_torch(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch.fx.experimental.symbolic_shapes", None)
     experiment, predictions = presets.load("hadamard-128", SMALL), []
     take(experiment, experiment.learners[-1], None, None, predictions.append)
@@ -890,7 +890,7 @@ def lines_of(shown: object, width: int = 118, height: int = 14) -> list[str]:
     return ["".join(map(chr, row)) for row in draw(shown, width, height).glyphs]
 
 
-def test_edges_are_those_of_the_weights_of_the_run(nets: PanelContext):
+def test_products_of_drawn_layers_equal_the_weights_of_the_run(nets: PanelContext):
     shown = network.show(replace(nets, place=5.0))
     assert isinstance(shown, Nets)
     named = {net.name: net for net in shown.nets}
@@ -905,7 +905,7 @@ def test_edges_are_those_of_the_weights_of_the_run(nets: PanelContext):
     assert [net.units for net in named.values()] == [[16, 6, 1], [16, 1], [16, 1], [16, 16, 1]]
 
 
-def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: PanelContext):
+def test_a_net_shows_the_target_among_its_inputs_and_counts_omitted_inputs(nets: PanelContext):
     shown = network.show(replace(nets, place=5.0))
     assert isinstance(shown, Nets)
     few = shown._replace(nets=[net._replace(target=12) for net in shown.nets])
@@ -918,7 +918,7 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
 
 
 @pytest.mark.parametrize("width", [24, 28, 40])
-def test_the_largest_weight_of_a_net_is_written_in_full(nets: PanelContext, width: int):
+def test_the_largest_weight_of_a_net_is_shown_in_full(nets: PanelContext, width: int):
     shown = network.show(replace(nets, place=5.0))
     assert isinstance(shown, Nets)
     for net in shown.nets:
@@ -928,7 +928,7 @@ def test_the_largest_weight_of_a_net_is_written_in_full(nets: PanelContext, widt
         assert heading == (words if len(words) < width else f"{net.name}, max |w| {number}")
 
 
-def test_brightness_changes_with_the_playhead(nets: PanelContext):
+def test_the_brightness_of_edges_changes_with_the_playhead(nets: PanelContext):
     first, last = (network.show(replace(nets, place=place)) for place in (0.0, 16.0))
     assert isinstance(first, Nets)
     assert isinstance(last, Nets)
@@ -936,14 +936,14 @@ def test_brightness_changes_with_the_playhead(nets: PanelContext):
     assert inks == [0, 7], "EGU starts with weak edges, and ends with the strongest there is"
 
 
-def test_nets_of_any_size_and_room_are_drawn(nets: PanelContext):
+def test_nets_of_any_size_are_drawn_in_any_room(nets: PanelContext):
     shown = network.show(nets)
     for width in (1, 10, 24, 60, 200):
         for height in (1, 2, 3, 5, 30):
             assert len(lines_of(shown, width, height)) == height
 
 
-def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: PanelContext):
+def test_the_matrix_of_weights_across_targets_follows_the_playhead(many: PanelContext):
     shown = heat(targets.show(looked_inside(replace(many, place=5.0))))
     assert shown.z.shape == (16, 16)
     assert many.curve.weights is not None
@@ -953,13 +953,13 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 
 
 @pytest.mark.slow
-def test_a_net_that_cannot_be_trained_again_has_a_reason_in_place_of_a_drawing(one_target: PanelContext):
+def test_the_network_panel_gives_the_reason_if_it_cannot_draw_a_net(one_target: PanelContext):
     assert "Nets are drawn after the run" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a separate model" in words(network.show(looked_inside(erm)))
 
 
-def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_lines():
+def test_weights_of_a_solver_or_of_start_and_end_are_drawn_by_feature():
     steps = 'protocol={kind="steps", steps=8, records=1, train=8}'
     several = 'protocol={kind="steps", steps=8, records=4, train=8}'
     for protocol, learner, joined in ((steps, 0, False), (several, 0, True), (several, 1, False)):
@@ -975,7 +975,7 @@ def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_
 
 
 @pytest.mark.slow
-def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
+def test_every_feature_of_a_sparse_target_is_drawn_with_a_star():
     sparse = 'problem.target={kind="sparse", r=3}'
     context = context_of("gaussian-128", sparse, "problem.matrix.d=512", "problem.matrix.n=8")
     shown = weights_panel.show(context)
@@ -993,7 +993,7 @@ def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
 AS_IN_THE_RUN = ("name", "learner", "length", "ended", "uncached_weight_bytes")
 
 
-def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one_target: PanelContext):
+def test_the_axes_of_weights_fit_the_weights_of_the_selected_learner(one_target: PanelContext):
     curve = one_target.curve
     assert curve.weights is not None
     small = SimpleNamespace(**{name: getattr(curve, name) for name in AS_IN_THE_RUN})
@@ -1007,7 +1007,7 @@ def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one_targe
     assert low <= 0 <= high
 
 
-def test_a_kernel_is_not_sent_to_the_panel_of_nets():
+def test_the_weights_panel_of_a_kernel_does_not_suggest_the_network_panel():
     kernel = 'learners=[{name="K", solver={kind="kernel", kernel="rbf"}}]'
     words_of_panel = words(
         weights_panel.show(context_of("hadamard-128", "learners.GD.update.lr=0.03125", kernel))

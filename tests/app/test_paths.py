@@ -39,12 +39,12 @@ def stops(talk_name: str) -> list[Stop]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("talk_name", tours.shipped_talks())
-def test_every_stop_has_a_preset_a_panel_and_a_break_that_exist(talk_name: str) -> None:
+def test_every_talk_loads_with_more_than_five_stops(talk_name: str) -> None:
     assert len(stops(talk_name)) > 5
 
 
 @pytest.mark.parametrize("talk_name", PATHS)
-def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(talk_name: str) -> None:
+def test_every_stop_of_a_path_has_four_steps_and_an_existing_preset(talk_name: str) -> None:
     path = tours.talks()[talk_name]
     assert 6 <= len(path.stops) <= 9
     for stop in path.stops:
@@ -58,11 +58,11 @@ def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(talk_name: st
 @pytest.mark.parametrize(
     "talk_name", [talk_name for talk_name in tours.shipped_talks() if talk_name != tours.ESSENTIALS]
 )
-def test_every_stop_but_those_of_the_essentials_asks_for_a_prediction(talk_name: str) -> None:
+def test_every_stop_outside_the_essentials_asks_for_a_prediction(talk_name: str) -> None:
     assert [stop.preset for stop in stops(talk_name) if not stop.predict] == []
 
 
-def test_a_stop_without_a_question_takes_that_of_another_talk_only_if_its_own_talk_asks(
+def test_a_stop_borrows_a_question_only_if_its_talk_asks_questions(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "mine.toml"
@@ -75,7 +75,7 @@ def test_a_stop_without_a_question_takes_that_of_another_talk_only_if_its_own_ta
     assert "gradient descent" in tours.question_at("hadamard-128")
 
 
-def test_every_stop_of_a_talk_but_one_has_a_break() -> None:
+def test_all_stops_except_digits_rotated_have_a_break() -> None:
     stops = {stop.preset: stop for read in tours.talks().values() for stop in read.stops}
     without = [
         talk_name for talk_name, stop in stops.items() if not (stop.break_ or tours.break_at(talk_name))
@@ -94,7 +94,7 @@ BREAKS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("talk_name", "number"), turn(BREAKS, commits=8))
-def test_a_break_does_what_its_words_say(talk_name: str, number: int) -> None:
+def test_every_claim_of_a_break_holds(talk_name: str, number: int) -> None:
     stop = stops(talk_name)[number]
     assert stop.breaks is not None
     done = computed(stop.preset, broken(stop, stop.breaks), Console(quiet=True), fresh=True)
@@ -103,7 +103,7 @@ def test_a_break_does_what_its_words_say(talk_name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("talk_name", sorted(tours.talks()))
-def test_a_broken_learner_is_called_gd_only_if_it_takes_plain_gradient_steps(talk_name: str) -> None:
+def test_a_broken_learner_is_named_gd_only_with_plain_gradient_steps(talk_name: str) -> None:
     for stop in stops(talk_name):
         document = {} if stop.breaks is None else broken(stop, stop.breaks)
         for learner in document.get("learners", []):
@@ -126,7 +126,7 @@ CHANGE = Break(
 
 
 @pytest.mark.slow
-async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
+async def test_a_stop_leads_from_guess_to_run_reason_and_break() -> None:
     stop = Stop(
         "hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "When is A below a tenth?", CHANGE, ("GD",)
     )
@@ -151,7 +151,7 @@ async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
 
 
 @pytest.mark.parametrize("talk_name", sorted(tours.talks()))
-def test_a_question_about_a_tenth_names_the_learners_whose_guesses_it_asks_for(talk_name: str) -> None:
+def test_a_question_about_a_tenth_names_exactly_the_learners_to_guess(talk_name: str) -> None:
     for stop in stops(talk_name):
         letters = {f"({letter})" for letter in "ABCDEFGH" if f"({letter})" in stop.predict}
         experiment = presets.load(stop.preset, stop.changes)
@@ -162,7 +162,7 @@ def test_a_question_about_a_tenth_names_the_learners_whose_guesses_it_asks_for(t
             assert letters == {f"({'ABCDEFGH'[names.index(learner_name)]})" for learner_name in stop.guess}
 
 
-def test_a_guess_about_a_learner_that_the_preset_lacks_is_refused(tmp_path: Path) -> None:
+def test_a_guess_about_a_missing_learner_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('title = "T"\nstops = [{ preset = "hadamard-128", guess = ["Adam"] }]', encoding="utf-8")
     with pytest.raises(BadInput, match=r"stops\[0\].guess: there is no learner 'Adam'; there are GD"):
@@ -174,7 +174,7 @@ def notes(app: HadamardApp) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_escape_leaves_a_path_which_goes_on_from_the_same_stop_later(
+async def test_escape_leaves_a_path_and_reopening_it_continues_at_the_same_stop(
     app: HadamardApp, size: tuple[int, int]
 ) -> None:
     async with app.run_test(size=size) as pilot:
@@ -198,7 +198,7 @@ async def test_escape_leaves_a_path_which_goes_on_from_the_same_stop_later(
         await until(pilot, lambda: "2 of 8" in banner(app))
 
 
-async def test_the_commands_leave_a_path_but_no_talk(app: HadamardApp) -> None:
+async def test_the_palette_offers_to_leave_a_path_but_not_a_talk(app: HadamardApp) -> None:
     def commands() -> dict[str, Any]:
         return {command.title: command.callback for command in app.get_system_commands(app.screen)}
 
@@ -211,7 +211,7 @@ async def test_the_commands_leave_a_path_but_no_talk(app: HadamardApp) -> None:
         assert "Leave path" not in commands()
 
 
-async def test_the_title_that_answers_a_question_is_hidden_until_the_run() -> None:
+async def test_a_stop_with_a_question_hides_its_title_until_the_run() -> None:
     tour = Tour([Stop("hadamard-128", predict="How many?")])
     app, title = HadamardApp(tour.editable, tour=tour), presets.load("hadamard-128").title
     async with app.run_test(size=(200, 60)) as pilot:
@@ -224,7 +224,7 @@ async def test_the_title_that_answers_a_question_is_hidden_until_the_run() -> No
         await until(pilot, lambda: title[:30] in " ".join(screen_text(app).split()))
 
 
-async def test_a_changed_stop_says_what_changed_and_no_longer_why() -> None:
+async def test_a_changed_stop_shows_the_change_instead_of_the_reason() -> None:
     stop = Stop("hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "How many?", CHANGE)
     tour = Tour([stop])
     app = HadamardApp(tour.editable, tour=tour)
@@ -247,7 +247,7 @@ async def test_a_changed_stop_says_what_changed_and_no_longer_why() -> None:
         await until(pilot, lambda: "1 of 1 · predict" in banner(app))
 
 
-async def test_a_stop_gives_no_reasons_beside_the_run_of_another_set_up() -> None:
+async def test_a_stop_shows_its_reason_only_beside_its_own_run() -> None:
     stop = Stop("hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "How many?", CHANGE)
     tour = Tour([stop])
     app = HadamardApp(tour.editable, tour=tour)
@@ -282,7 +282,7 @@ async def test_undo_stops_at_the_set_up_of_a_stop() -> None:
         assert app.laboratory.editable.preset == "hadamard-128"
 
 
-def test_the_talk_in_the_documents_is_read_and_its_break_holds(tmp_path: Path) -> None:
+def test_the_documented_talk_is_valid_and_its_break_holds(tmp_path: Path) -> None:
     (block,) = [block for block in blocks("text") if block.page.endswith("lectures.md")]
     file = tmp_path / "two.toml"
     file.write_text(block.text, encoding="utf-8")

@@ -61,7 +61,7 @@ def shown(app: HadamardApp) -> dict[str, Series]:
     return {series.name: series for series in chart(app).shown[0]}
 
 
-async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points() -> None:
+async def test_the_picture_of_a_sweep_grows_with_its_points() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -93,7 +93,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert "set-up changed" not in text
 
 
-async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
+async def test_a_key_cycles_through_the_pictures_and_the_run() -> None:
     app = app_of(editable(CURVES, {**CURVES, "title": "Another"}))
     async with opened(app, WIDE) as pilot:
         row, stage = app.laboratory.query_one(PictureRow), app.laboratory.query_one(Stage)
@@ -112,7 +112,7 @@ async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
 
 @pytest.mark.parametrize("width", [52, 73, 113, 193])
 @pytest.mark.parametrize("count", [2, 5, 17])
-def test_all_pictures_have_a_place_in_one_line_and_the_chosen_one_most_of_it(width: int, count: int) -> None:
+def test_all_pictures_fit_on_one_line_and_the_chosen_picture_has_most_room(width: int, count: int) -> None:
     names = tuple(f"Number {number} of some measure along some axis" for number in range(count))
     for chosen in range(count):
         shown = texts(names, names, chosen, width)
@@ -126,7 +126,7 @@ def test_all_pictures_have_a_place_in_one_line_and_the_chosen_one_most_of_it(wid
 TITLES = "the run", "Margin in ‖·‖₂ of the nets", "Margin in ‖·‖₁ of the nets", "Margin in ‖·‖_∞ of the nets"
 
 
-def test_pictures_without_room_have_their_short_names_beside_the_chosen_one() -> None:
+def test_pictures_beside_the_chosen_picture_use_short_names_if_room_is_scarce() -> None:
     short = "the run", "l2", "l1", "max"
     assert texts(TITLES, short, 2, 60) == ["the run", "l2", TITLES[2], "max"]
     assert texts(TITLES, ("the run", "permutations", "l1", "max"), 2, 48)[1] == "permutations"
@@ -135,7 +135,7 @@ def test_pictures_without_room_have_their_short_names_beside_the_chosen_one() ->
 
 
 @pytest.mark.parametrize("width", [73, 113])
-def test_of_many_pictures_those_next_to_the_chosen_one_have_names(width: int) -> None:
+def test_neighbours_of_the_chosen_picture_keep_names_among_many_pictures(width: int) -> None:
     names = [f"{number} of some measure along some axis" for number in range(17)]
     short = [f"measure {number}" for number in range(17)]
     shown = texts(names, short, 8, width)
@@ -182,7 +182,7 @@ async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() 
 
 
 @pytest.mark.slow
-async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
+async def test_two_axes_make_a_heat_map_of_the_selected_learner() -> None:
     rates = {"name": "rate", "from": 0.01, "to": 0.1, "points": 3}
     learners = [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "rate"}}]
     app = app_of(editable(HEAT, axes=[SIZES, rates], learners=learners))
@@ -203,7 +203,7 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
         assert heat_view.z[1, 1] == pytest.approx(heat.reading.z)
 
 
-async def test_a_picture_that_no_results_have_is_refused_before_anything_runs() -> None:
+async def test_an_impossible_picture_is_refused_before_the_run() -> None:
     app = app_of(editable({"title": "Wrong", "x": "k", "measure": "loss"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -213,7 +213,7 @@ async def test_a_picture_that_no_results_have_is_refused_before_anything_runs() 
         assert app.laboratory.session is None
 
 
-async def test_without_pictures_there_is_no_row_of_them() -> None:
+async def test_an_experiment_without_pictures_has_no_picture_row() -> None:
     app = app_of(EditableExperiment.of("gaussian-128"))
     async with opened(app, WIDE):
         assert not app.laboratory.query_one(PictureRow).display
@@ -237,7 +237,7 @@ async def over(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis() -> None:
+async def test_keys_and_clicks_move_between_places_of_a_picture_along_an_axis() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
@@ -262,7 +262,7 @@ async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_at_the_same_x() -> None:
+async def test_a_picture_along_runs_follows_the_playhead_and_tabulates_all_runs() -> None:
     twice = {"title": "Twice", "x": "2*k", "measure": "error", "curves": "size"}
     app = app_of(editable(twice))
     async with opened(app, WIDE) as pilot:
@@ -284,7 +284,7 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
 
 
 @pytest.mark.slow
-async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> None:
+async def test_zoom_and_log_axes_apply_only_to_their_picture() -> None:
     app = app_of(editable({**CURVES, "y_log": True, "x_log": True}))
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
@@ -303,7 +303,7 @@ async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> N
 
 
 @pytest.mark.slow
-async def test_the_status_at_80_columns_panels_and_the_run_show_the_point() -> None:
+async def test_the_status_the_panels_and_the_run_name_the_point() -> None:
     app = app_of(editable(CURVES, {**CURVES, "title": "Another, with a name of some length"}))
     async with opened(app, SMALL) as pilot:
         await over(app, pilot)
@@ -321,7 +321,7 @@ async def test_the_status_at_80_columns_panels_and_the_run_show_the_point() -> N
 
 
 @pytest.mark.slow
-async def test_bounds_are_shown_only_where_theory_has_a_line() -> None:
+async def test_the_table_has_line_and_ratio_columns_only_if_theory_has_a_line() -> None:
     axes = [{"name": "cw", "values": [1, 2]}]
     nets = [{**NETS, "architecture": {**NETS["architecture"], "cw": "cw"}}]
     problem = {"matrix": {"kind": "sphere", "n": 1, "d": 8}, "target": "coin"}
@@ -357,7 +357,7 @@ async def test_the_selected_cell_of_a_heat_map_is_described() -> None:
 
 
 @pytest.mark.slow
-async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
+async def test_every_picture_includes_the_pinned_runs() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
@@ -376,7 +376,7 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
+async def test_the_caption_of_a_finished_run_describes_the_chart(
     editable: EditableExperiment, size: tuple[int, int]
 ):
     editable.put("learners[1].name", "least squares on all examples so far")
@@ -398,7 +398,7 @@ def visible(app: HadamardApp, widget: Widget) -> str:
 
 
 @pytest.mark.slow
-async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() -> None:
+async def test_claims_can_refer_to_a_picture_with_marks_along_an_axis() -> None:
     picture = {**CURVES, "marks": [{"name": "d", "y": "size"}], "name": "examples"}
     claims = [{"kind": "value", "text": "many", "curve": "GD", "at": 8, "above": 8, "picture": "examples"}]
     app = app_of(editable(picture, claims=claims))

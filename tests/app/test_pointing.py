@@ -34,7 +34,7 @@ async def click(pilot: Pilot[None], chart: ChartView, x: float) -> None:
     await pilot.pause(0.05)
 
 
-def test_the_charts_of_all_panels_go_along_the_clock_of_the_run():
+def test_charts_of_panels_use_the_clock_of_the_run_as_x():
     context = context_of("all-targets-128", "run.spectrum=true", "run.train_loss=true")
     drawn = 0
     for panel in PANELS:
@@ -47,7 +47,7 @@ def test_the_charts_of_all_panels_go_along_the_clock_of_the_run():
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_there(small):
+async def test_a_click_on_a_picture_moves_to_the_clicked_evaluation_point(small):
     changed = EditableExperiment(small, "hadamard-128")
     changed.put("pictures", [PICTURE])
     app = HadamardApp(changed)
@@ -79,7 +79,7 @@ async def test_a_click_on_a_picture_with_another_x_goes_to_the_record_that_is_th
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_a_click_on_a_picture_along_an_axis_leaves_the_run_where_it_is():
+async def test_a_click_on_a_picture_along_an_axis_does_not_move_the_playhead():
     changes = ["problem.matrix.d=16", "claims=[]", 'axes=[{name="eta", values=[0.05, 0.1, 0.2]}]']
     learner = 'learners=[{name="GD", architecture="linear", update={kind="gd", lr="eta/4"}}]'
     picture = 'pictures=[{x="eta", measure="loss"}]'

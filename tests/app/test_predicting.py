@@ -56,14 +56,14 @@ def test_a_guess_is_right_within_a_factor_of_two(guess, came_out, right):
     assert is_right(guess, came_out) == right
 
 
-def test_the_outcome_is_from_where_on_a_curve_is_below_a_tenth():
+def test_the_outcome_is_the_start_of_the_final_stretch_below_a_tenth():
     assert outcome(falls(np.array([1.0, 0.05, 0.1, 0.09, 0.02]))) == 3
     assert outcome(falls(np.array([1.0, 0.05, np.nan]))) == 1
     assert outcome(falls(np.array([1.0, 0.05, 0.2]))) is None
     assert outcome(falls(np.ones(5))) is None
 
 
-def test_a_mark_moves_from_the_first_record_to_behind_the_last():
+def test_a_mark_moves_from_the_first_evaluation_point_to_never():
     guesses = Guesses(np.arange(11.0), ["GD", "EGU"])
     assert guesses.x("GD") == 5
     guesses.move(-100)
@@ -75,7 +75,7 @@ def test_a_mark_moves_from_the_first_record_to_behind_the_last():
     assert (guesses.confirmed, guesses.learner) == ({"GD": 10.0}, "EGU")
 
 
-async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardApp):
+async def test_guesses_are_requested_marked_on_the_chart_and_judged(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("f", "g")
         assert "A (GD) stays below 0.1 after k = 8?" in screen_text(app)
@@ -113,7 +113,7 @@ async def test_a_restart_keeps_the_guesses_and_a_changed_set_up_drops_them(app: 
         assert not session_of(app).guesses, "guesses are about the former seeds"
 
 
-async def test_escape_goes_back_by_one_guess_then_leaves_and_nothing_is_run(app: HadamardApp):
+async def test_escape_returns_to_the_previous_guess_then_cancels_without_a_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("g")
         assert "esc cancels." in screen_text(app)
@@ -132,7 +132,7 @@ async def test_escape_goes_back_by_one_guess_then_leaves_and_nothing_is_run(app:
         await until(pilot, lambda: "runs it" in screen_text(app))
 
 
-async def test_nobody_is_asked_about_learners_that_have_gone(app: HadamardApp):
+async def test_guessing_ends_if_its_learners_were_removed(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("g")
         await until(pilot, lambda: app.laboratory.guesses is not None)
@@ -141,7 +141,7 @@ async def test_nobody_is_asked_about_learners_that_have_gone(app: HadamardApp):
         await until(pilot, lambda: app.laboratory.guesses is None)
 
 
-def test_learners_are_skipped_and_the_last_guess_is_taken_back():
+def test_learners_can_be_skipped_and_the_last_guess_can_be_undone():
     guesses = Guesses(np.arange(11.0), ["GD", "EGU", "spindly"])
     guesses.skip(1)
     guesses.take()
@@ -159,7 +159,7 @@ def test_learners_are_skipped_and_the_last_guess_is_taken_back():
     assert [guesses.take_back() for _ in range(4)] == [True, True, True, False]
 
 
-async def test_page_keys_move_the_mark_far_and_a_run_takes_the_guesses_that_are_confirmed():
+async def test_page_keys_move_the_mark_far_and_a_run_keeps_confirmed_guesses():
     tour = Tour([Stop("hadamard-128", predict="When?", guess=("EGU", "spindly"))])
     app = HadamardApp(tour.editable, tour=tour)
     async with opened(app, WIDE) as pilot:
@@ -177,7 +177,7 @@ async def test_page_keys_move_the_mark_far_and_a_run_takes_the_guesses_that_are_
         await until(pilot, lambda: tour.scores == {0: [True]})
 
 
-async def test_guesses_end_when_another_stop_is_shown_or_the_set_up_changes():
+async def test_guessing_ends_at_another_stop_or_after_a_change_of_the_set_up():
     tour = Tour(
         [
             Stop("hadamard-128", predict="When?", guess=("GD",)),
@@ -196,7 +196,7 @@ async def test_guesses_end_when_another_stop_is_shown_or_the_set_up_changes():
         await until(pilot, lambda: app.laboratory.guesses is None)
 
 
-async def test_guesses_are_about_the_losses_whatever_picture_is_on_the_screen():
+async def test_guessing_shows_the_chart_of_losses_and_restores_the_picture():
     app = HadamardApp(EditableExperiment.of("hadamard-128-weights"))
     async with opened(app, WIDE) as pilot:
         stage = app.laboratory.query_one(Stage)
@@ -207,7 +207,7 @@ async def test_guesses_are_about_the_losses_whatever_picture_is_on_the_screen():
         assert stage.picture == 1
 
 
-async def test_a_click_moves_the_mark(app: HadamardApp):
+async def test_a_click_moves_the_mark_of_a_guess(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("g", "f")
         chart = app.laboratory.query_one("#loss", ChartView)
@@ -219,7 +219,7 @@ async def test_a_click_moves_the_mark(app: HadamardApp):
         assert app.laboratory.guesses.confirmed == {"GD": 3}
 
 
-async def test_a_sweep_asks_for_no_guess_and_says_why(editable: EditableExperiment):
+async def test_guessing_is_refused_for_a_sweep_with_the_reason(editable: EditableExperiment):
     app = HadamardApp(swept(editable, "problem.matrix.d", True, "d"))
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: "r Run" in screen_text(app))
@@ -229,7 +229,7 @@ async def test_a_sweep_asks_for_no_guess_and_says_why(editable: EditableExperime
         assert any("has a sweep" in note.message for note in app._notifications)
 
 
-async def test_a_stop_that_asks_about_something_else_takes_no_guess_and_keeps_its_chart():
+async def test_a_stop_with_another_question_takes_no_guess_and_keeps_its_chart():
     tour = Tour([Stop("hadamard-128-weights", predict="How large is the largest weight?")])
     app = HadamardApp(tour.editable, tour=tour)
     async with opened(app, WIDE) as pilot:
@@ -242,7 +242,9 @@ async def test_a_stop_that_asks_about_something_else_takes_no_guess_and_keeps_it
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_the_prompt_keeps_its_two_lines_and_the_last_guess_says_that_it_runs(size: tuple[int, int]):
+async def test_the_guess_prompt_keeps_two_lines_and_finally_announces_the_run(
+    size: tuple[int, int],
+):
     stop = Stop("hadamard-128", predict="When?", guess=("GD", "EGU"))
     tour = Tour([stop])
     app = HadamardApp(tour.editable, tour=tour)

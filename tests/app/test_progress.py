@@ -34,7 +34,7 @@ def seen(*steps: tuple[float, float]) -> Remaining:
     return remaining
 
 
-def test_it_goes_on_as_fast_as_it_went() -> None:
+def test_the_remaining_time_extrapolates_the_observed_speed() -> None:
     assert seen((30, 0.1)).words == "about 4 min left"
     assert seen((20, 0.5), (20, 0.75)).words == "about 15 s left"
 
@@ -44,7 +44,7 @@ def test_early_progress_does_not_affect_the_remaining_time() -> None:
     assert seen(*slow_then_fast).words == "about 1 min left"
 
 
-def test_before_anything_is_known_nothing_is_said() -> None:
+def test_no_remaining_time_is_shown_without_enough_progress() -> None:
     assert seen().words == seen((1.0, 0.5)).words == seen((60, 0.0)).words == seen((60, 1.0)).words == ""
 
 
@@ -58,11 +58,11 @@ def test_before_anything_is_known_nothing_is_said() -> None:
         (5400, "about 1.5 h"),
     ],
 )
-def test_times_are_written_in_everyday_words(seconds: float, words: str) -> None:
+def test_remaining_times_are_rounded_and_written_in_words(seconds: float, words: str) -> None:
     assert duration_in_words(seconds) == words
 
 
-def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_status_shows_the_remaining_time_beside_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     described: EditableExperiment = editable()
     session = Session(described.sweep(), described.document, lambda *told: None, 1, Pace())
     monkeypatch.setattr(EngineTime, "remaining", "about 2 min left")
@@ -72,7 +72,7 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
         assert len(line) <= width
 
 
-def test_a_set_up_that_is_about_to_run_asks_for_no_key() -> None:
+def test_a_starting_set_up_does_not_ask_for_the_run_key() -> None:
     described = editable()
     for width in (18, 80, 160):
         for is_starting, words in ((False, "○ ready"), (True, "◌ loading engine")):
@@ -83,7 +83,7 @@ def test_a_set_up_that_is_about_to_run_asks_for_no_key() -> None:
             assert ("press r" in line) == (not is_starting and width > 18)
 
 
-async def test_the_first_row_asks_for_no_key_while_the_engine_loads(
+async def test_the_first_row_does_not_ask_for_a_key_while_the_engine_loads(
     unchanged: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []
@@ -98,7 +98,7 @@ async def test_the_first_row_asks_for_no_key_while_the_engine_loads(
     assert not any("ready" in words or "press" in words for words in shown)
 
 
-def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped() -> None:
+def test_a_session_visits_points_in_order_and_counts_skipped_runs() -> None:
     points = sweep_of(INNER_AXIS)
     session = Session(points, INNER_AXIS, lambda *told: None, 1, Pace())
     assert session.point.skipped == ""
@@ -119,7 +119,7 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
     assert f"{skipped} of {planned} runs skipped: these runs would change no picture" in line
 
 
-def test_where_points_may_be_skipped_the_time_left_is_the_longest() -> None:
+def test_the_remaining_time_is_an_upper_bound_if_points_may_be_skipped() -> None:
     session = Session(sweep_of(INNER_AXIS), INNER_AXIS, lambda *told: None, 1, Pace())
     session.engine_time.begin()
     session.engine_time._remaining.see(30.0, 1.0, 4.0)

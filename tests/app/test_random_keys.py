@@ -51,7 +51,7 @@ def post(app: HadamardApp, rng: random.Random) -> None:
             app.post_message(events.Resize(size, size))
 
 
-async def test_nothing_random_ends_it(
+async def test_random_keys_do_not_end_the_app(
     editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -68,7 +68,7 @@ async def test_nothing_random_ends_it(
         await asyncio.wait([app._task])
 
 
-async def test_a_list_without_room_has_no_pages(editable: EditableExperiment):
+async def test_paging_in_a_list_without_room_does_not_end_the_app(editable: EditableExperiment):
     app = HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with app.run_test(size=SMALL) as pilot:
         app.push_screen(page := Welcome())

@@ -57,7 +57,7 @@ async def rests(pilot: Pilot[None], subject: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_no_timer_is_left_after_a_run_with_any_panel_open(app: HadamardApp, size: tuple[int, int]):
+async def test_no_timer_remains_after_a_run_with_any_panel_open(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await rests(pilot, "the empty laboratory")
         await finished(app, pilot)
@@ -68,7 +68,7 @@ async def test_no_timer_is_left_after_a_run_with_any_panel_open(app: HadamardApp
 
 
 @pytest.mark.slow
-async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
+async def test_no_timer_remains_with_any_page_open(app: HadamardApp):
     seen: set[type[Screen[object]]] = set()
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
@@ -113,7 +113,7 @@ def test_the_benchmark_opens_every_page_by_its_name():
 
 
 @pytest.mark.slow
-async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
+async def test_no_timer_remains_in_a_field_a_list_or_a_guess(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("l")
@@ -129,7 +129,7 @@ async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
+async def test_a_paused_run_is_at_rest_and_can_resume(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).state == "paused" and session_of(app).playback.shown == 0)
@@ -142,7 +142,7 @@ async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
+async def test_time_at_rest_does_not_advance_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
         app.laboratory._ticked -= 1000.0
@@ -153,7 +153,7 @@ async def test_time_at_rest_is_no_time_of_the_playback(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_change_by_a_message_is_shown_after_a_rest(app: HadamardApp):
+async def test_a_message_wakes_a_resting_screen_to_show_its_change(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await rests(pilot, "the empty laboratory")
         app.laboratory.query_one(SetupPane).change("problem.matrix.d", 7)
@@ -161,9 +161,7 @@ async def test_a_change_by_a_message_is_shown_after_a_rest(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
-    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_resting_tour_wakes_only_for_its_clock(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "MINUTE", 2.0)
     app._guide = guide.Guide(Tour([Stop("hadamard-128")]), app.laboratory)
     app.laboratory._pace.unlimited = True
@@ -177,7 +175,7 @@ async def test_a_tour_wakes_for_the_next_minute_of_its_clock_alone(
 
 
 @pytest.mark.slow
-async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp):
+async def test_a_new_theme_repaints_the_complete_screen_of_a_finished_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await rests(pilot, "the finished run")
@@ -196,7 +194,7 @@ async def test_a_new_theme_is_painted_on_all_of_a_finished_run(app: HadamardApp)
         assert painted().isdisjoint(dark)
 
 
-def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
+def test_a_wait_for_input_ends_only_with_bytes_or_the_event():
     reader, writer = os.pipe()
     ended, received = ExitEvent(), []
     patience: list[float | None] = [None]
@@ -217,7 +215,7 @@ def test_a_wait_for_input_ends_with_bytes_or_the_event_and_with_nothing_else():
     os.close(reader)
 
 
-def test_the_wait_that_an_event_ends_finds_the_event_set():
+def test_an_event_is_set_before_it_wakes_the_wait():
     ended = ExitEvent()
     reader, writer = os.pipe()
     set_at_the_byte: list[bool] = []

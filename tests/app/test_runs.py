@@ -54,9 +54,7 @@ def screen_text(app: HadamardApp) -> str:
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
-    app: HadamardApp, size: tuple[int, int]
-):
+async def test_a_finished_run_shows_bounds_and_learners(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -68,7 +66,7 @@ async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
             assert word in text, word
 
 
-async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: HadamardApp):
+async def test_the_engine_runs_ahead_of_the_playback(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).outcomes is not None)
@@ -79,7 +77,7 @@ async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: Ha
 
 
 @pytest.mark.slow
-async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
+async def test_pausing_holds_the_screen_until_resuming(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -117,7 +115,7 @@ async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
         assert "stopped" in status_of(app)
 
 
-async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, editable: EditableExperiment):
+async def test_reset_clears_the_run_and_keeps_the_set_up(app: HadamardApp, editable: EditableExperiment):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -130,7 +128,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, edit
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
+async def test_changing_a_value_during_a_run_marks_a_pending_restart(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -150,7 +148,7 @@ async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_
 
 
 @pytest.mark.slow
-async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
+async def test_an_exception_of_the_engine_is_shown_and_does_not_end_the_app(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):
     def broken(*_: object) -> None:
@@ -172,7 +170,9 @@ async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
 
 
 @pytest.mark.slow
-async def test_a_diverging_learner_stops_alone_and_says_where(editable: EditableExperiment):
+async def test_a_diverging_learner_stops_alone_and_shows_its_point_of_divergence(
+    editable: EditableExperiment,
+):
     editable.put("problem.matrix.kind", "gaussian")
     editable.put("learners[0].update.lr", 5.0)
     app = HadamardApp(editable)
@@ -193,7 +193,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(editable: Editable
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: EditableExperiment):
+async def test_an_unavailable_device_is_reported_at_its_field(editable: EditableExperiment):
     editable.put("run.device", "cuda:93")
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
@@ -204,7 +204,7 @@ async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: Edit
         assert "cuda:93 is not available" in str(row.query_one(".problem", Static).render())
 
 
-async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
+async def test_quitting_during_a_run_ends_the_engine(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -213,7 +213,7 @@ async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
+async def test_a_static_screen_is_not_redrawn(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -227,7 +227,7 @@ async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
         assert shown == []
 
 
-async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(app: HadamardApp):
+async def test_the_table_shows_loss_bound_and_ratio_at_the_shown_point(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -239,7 +239,7 @@ async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(a
         assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]
 
 
-async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_shown(app: HadamardApp):
+async def test_a_step_is_kept_while_the_previous_step_is_not_yet_shown(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -252,7 +252,7 @@ async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_sh
 
 
 @pytest.mark.slow
-async def test_steps_still_to_be_shown_end_when_the_run_goes_on(app: HadamardApp):
+async def test_pending_steps_are_dropped_when_the_run_resumes(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -282,7 +282,7 @@ async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
         await until(pilot, lambda: session_of(app).playback.shown == 1)
 
 
-async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: HadamardApp):
+async def test_the_playback_rate_can_be_chosen_before_a_run_and_persists(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("plus", "plus")
         await until(pilot, lambda: "4 × the usual rate" in status_of(app))
@@ -293,7 +293,7 @@ async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: Had
         assert session_of(app).playback.rate == pytest.approx(2 * usual)
 
 
-async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
+async def test_continuing_a_stopped_run_is_refused_with_a_message(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 1)
@@ -302,7 +302,7 @@ async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardApp):
+async def test_engine_time_does_not_count_idle_time(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -336,7 +336,7 @@ async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_we
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_the_run(app: HadamardApp):
+async def test_removing_a_learner_from_the_set_up_does_not_shift_curves_of_the_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).outcomes is not None)
@@ -360,7 +360,7 @@ async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp
 
 
 @pytest.mark.slow
-async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave(app: HadamardApp):
+async def test_the_footer_offers_to_leave_only_an_open_drawer(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         assert "Leave" not in screen_text(app)
         await pilot.press("s")
@@ -383,7 +383,7 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(edit
         assert all(len(cells[column]) <= width for column, width in scoreboard.shape.items())
 
 
-async def test_at_the_end_numbers_are_shown_where_the_bound_was_half_until_the_playhead_moves(
+async def test_a_finished_run_shows_numbers_at_half_the_bound_until_the_playhead_moves(
     app: HadamardApp,
 ):
     async with opened(app, WIDE) as pilot:
@@ -400,7 +400,7 @@ async def test_at_the_end_numbers_are_shown_where_the_bound_was_half_until_the_p
         assert [str(cell) for cell in scoreboard.get_row_at(0)][1:5] == ["GD", "0.00000", "0.00000", "–"]
 
 
-async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):
+async def test_a_failure_to_store_points_is_a_notification(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None)
@@ -409,7 +409,7 @@ async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):
         await until(pilot, lambda: any("No space left" in note.message for note in app._notifications))
 
 
-def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
+def test_a_divergence_message_mentions_other_learners_only_if_they_exist():
     together = presets.load("hadamard-128")
     alone = msgspec.structs.replace(together, learners=together.learners[:1])
     event = Diverged("GD", 8.0, 4, 4)

@@ -56,7 +56,7 @@ def shipped() -> HadamardApp:
         ),
     ],
 )
-async def test_each_entry_shows_the_current_choice_and_labels_where_there_is_room(
+async def test_each_entry_shows_its_choice_and_a_label_if_room_allows(
     shipped: HadamardApp, width: int, words: tuple[str, ...]
 ) -> None:
     async with opened(shipped, (width, 24)) as pilot:
@@ -69,7 +69,7 @@ async def test_each_entry_shows_the_current_choice_and_labels_where_there_is_roo
         assert ("matrix" in row) == ("architecture" in row) == (width == 140)
 
 
-async def test_only_as_many_labels_go_as_have_no_room() -> None:
+async def test_the_bar_omits_only_as_many_labels_as_necessary() -> None:
     app = HadamardApp(EditableExperiment.of("hadamard-128-weights"))
     async with opened(app, (120, 24)) as pilot:
         await until(pilot, lambda: "one-pass ▾" in first_row(app))
@@ -101,7 +101,7 @@ async def test_the_list_of_matrices_leads_to_the_field_of_d(
         ("protocol", "epochs", "protocol"),
     ],
 )
-async def test_a_part_is_exchanged_by_keys_and_the_change_is_undone(
+async def test_keys_exchange_a_part_and_undo_restores_it(
     app: HadamardApp, part: str, kind: str, place: str
 ) -> None:
     async with opened(app, SMALL) as pilot:
@@ -119,7 +119,7 @@ def _kind(part: object) -> str:
 
 
 @pytest.mark.slow
-async def test_the_chosen_learner_is_the_selected_one_and_of_a_solver_the_row_says_so(
+async def test_choosing_a_learner_selects_it_and_labels_its_solver(
     app: HadamardApp,
 ) -> None:
     async with opened(app, (140, 30)) as pilot:
@@ -135,7 +135,7 @@ async def test_the_chosen_learner_is_the_selected_one_and_of_a_solver_the_row_sa
 
 
 @pytest.mark.slow
-async def test_the_last_line_of_the_learners_adds_one(app: HadamardApp) -> None:
+async def test_the_last_entry_of_the_learner_list_adds_a_learner(app: HadamardApp) -> None:
     async with opened(app, SMALL) as pilot:
         count = len(app.laboratory.editable.learners)
         await open_list(app, pilot, "learner")
@@ -150,14 +150,14 @@ async def test_the_last_line_of_the_learners_adds_one(app: HadamardApp) -> None:
         await until(pilot, lambda: len(choice(app, "learner").choices) == count + 1)
 
 
-async def test_the_preset_opens_the_page_of_presets(app: HadamardApp) -> None:
+async def test_the_preset_entry_opens_the_preset_browser(app: HadamardApp) -> None:
     async with opened(app, SMALL) as pilot:
         await pilot.press("k", "enter")
         await until(pilot, lambda: isinstance(app.screen, Browser))
 
 
 @pytest.mark.slow
-async def test_arrows_go_round_and_letters_stay_commands_of_the_app(app: HadamardApp) -> None:
+async def test_arrows_cycle_through_the_bar_and_letters_remain_app_commands(app: HadamardApp) -> None:
     async with opened(app, SMALL) as pilot:
         bar = app.laboratory.query_one(SelectionBar)
         await pilot.press("k")

@@ -82,7 +82,7 @@ def of_every_sort(family: str) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PARTS)
-async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: EditableExperiment, place: str):
+async def test_choosing_another_kind_rebuilds_the_form_of_a_part(editable: EditableExperiment, place: str):
     family = PARTS[place]
     form = PartForm(place, "part", family, editable.value(place))
     host: App[None] = App()
@@ -94,7 +94,7 @@ async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: Editable
             assert {row.place for row in form.query(Row)} == wanted(place, kind)
 
 
-async def test_a_choice_is_one_widget_until_it_is_opened():
+async def test_a_closed_choice_is_a_single_widget():
     app: App[None] = App()
     async with app.run_test() as pilot:
         await app.mount(choice := Choice([("a", "a"), ("[b]", "b")], value="b"))
@@ -109,7 +109,7 @@ async def test_a_choice_is_one_widget_until_it_is_opened():
         await until(pilot, lambda: choice.value == "a" and choice.has_focus and not choice.expanded)
 
 
-async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
+async def test_typed_letters_open_a_list_at_their_match_and_enter_selects_it():
     app: App[None] = App()
     async with app.run_test() as pilot:
         names = ("gd", "egu", "e-gd", "adam")
@@ -123,7 +123,7 @@ async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
         await until(pilot, lambda: choice.value == "e-gd" and choice.has_focus)
 
 
-async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_of():
+async def test_a_choice_ignores_a_value_outside_its_options():
     app: App[None] = App()
     async with app.run_test():
         (field,) = (
@@ -139,7 +139,7 @@ async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_
 
 
 @pytest.mark.slow
-async def test_a_file_is_read_beside_the_screen(
+async def test_a_data_file_is_read_outside_the_main_thread(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     threads: list[threading.Thread] = []
@@ -175,7 +175,7 @@ async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
         await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
 
 
-async def test_a_list_shows_items_that_were_set_before_it_is_mounted(editable: EditableExperiment):
+async def test_a_list_shows_items_set_before_it_is_mounted(editable: EditableExperiment):
     async with App[None]().run_test() as pilot:
         items = ItemList("axes")
         editable.put("axes", [{"name": "alpha", "values": [1, 2]}])
@@ -185,7 +185,7 @@ async def test_a_list_shows_items_that_were_set_before_it_is_mounted(editable: E
         assert items.query_one(OptionList).option_count == 1
 
 
-async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
+async def test_an_unmounted_choice_stays_closed():
     async with App[None]().run_test() as pilot:
         choice = Choice([("a", "a"), ("b", "b")], value="b")
         await choice.action_show_list()
@@ -199,7 +199,7 @@ async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
         await choice.action_show_list()
 
 
-async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
+async def test_a_choice_shows_its_value_and_the_direction_of_its_list():
     host: App[None] = App()
     async with host.run_test(size=(20, 10)) as pilot:
         choice = Choice([("a", "a"), ("[b]", "b")], value="b")
@@ -229,7 +229,7 @@ async def test_a_choice_reports_a_new_selection_but_not_its_initial_one():
 
 
 @pytest.mark.slow
-async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+async def test_mounting_fields_reports_no_edit(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     told: list[str] = []
     listen = Edited.__init__
 
@@ -251,7 +251,7 @@ async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypa
 
 
 @pytest.mark.slow
-async def test_fields_say_what_they_are_and_what_is_wrong_with_them(app: HadamardApp):
+async def test_fields_show_their_help_and_their_errors(app: HadamardApp):
     """All facts on one app, because opening it with all fields takes longer than checking a fact."""
     async with opened(app, WIDE) as pilot:
         for fact in (
@@ -342,7 +342,7 @@ async def a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp, pilo
 
 
 @pytest.mark.slow
-async def test_the_list_of_learners_and_their_fields_go_together(app: HadamardApp):
+async def test_the_list_of_learners_and_their_fields_stay_in_sync(app: HadamardApp):
     """All facts on one app."""
     async with opened(app, WIDE) as pilot:
         for fact in (
@@ -384,7 +384,7 @@ async def a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(
     await until(pilot, lambda: elsewhere.display and "EGU" in str(elsewhere.render()))
 
 
-async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
+async def test_choosing_a_preset_loads_its_complete_experiment(app: HadamardApp):
     names = ["edge-of-stability", "hard-64"]
     if crossing.all_combinations:
         names = list(
@@ -399,7 +399,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
+async def test_learners_can_be_changed_copied_renamed_and_removed_except_the_last(app: HadamardApp):
     async with opened(app, (140, 60)) as pilot:
         editable = app.laboratory._editable
         for method, place in (("solver", "learners[0].solver.kind"), ("gradient", "learners[0].update.kind")):
@@ -426,7 +426,7 @@ async def test_learners_are_made_solvers_copied_renamed_and_removed_but_never_th
 
 @pytest.mark.set_up("empty")
 @pytest.mark.slow
-async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
+async def test_the_set_up_is_a_drawer_on_a_small_screen(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         assert not setup.display
@@ -439,7 +439,7 @@ async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
 
 
 @pytest.mark.set_up("empty")
-async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: HadamardApp):
+async def test_the_set_up_is_docked_on_a_wide_screen_and_can_be_hidden(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         assert setup.display
@@ -448,7 +448,7 @@ async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: Hada
         assert not setup.display
 
 
-async def test_a_value_that_is_put_back_brings_the_claims_back():
+async def test_restoring_a_value_restores_the_claims():
     editable = EditableExperiment.of("hadamard-128")
     editable.put("problem.matrix.d", 64)
     assert editable.changed
@@ -458,7 +458,7 @@ async def test_a_value_that_is_put_back_brings_the_claims_back():
 
 
 @pytest.mark.slow
-async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: HadamardApp):
+async def test_keys_work_while_the_set_up_is_replaced(app: HadamardApp):
     async with opened(app, WIDE):
         setup = app.laboratory.query_one(SetupPane)
         showing = asyncio.create_task(setup.show(EditableExperiment.of("hadamard-128")))
@@ -567,7 +567,7 @@ async def test_the_last_running_learner_is_neither_removed_nor_switched_off(app:
 
 
 @pytest.mark.slow
-async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp):
+async def test_inactive_learners_are_restored_with_the_set_up(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
     memory = app.memory
@@ -579,7 +579,7 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
 
 
 @pytest.mark.slow
-async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again_with_its_expressions():
+async def test_a_changed_preset_is_marked_and_choosing_it_again_restores_its_expressions():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
         select = app.laboratory.query_one("#preset", Choice)
@@ -615,7 +615,7 @@ def shown(row: Row, kind: str) -> str:
     return "".join(str(line.render()) for line in row.query(kind).results(Static))
 
 
-async def test_a_row_may_be_spoken_to_before_it_is_composed():
+async def test_a_row_accepts_values_and_errors_before_it_is_composed():
     app: App[None] = App()
     async with app.run_test(size=SMALL) as pilot:
         row = Row("run.seed", "seed", "help", Static(), 0)
@@ -628,7 +628,7 @@ async def test_a_row_may_be_spoken_to_before_it_is_composed():
         await until(pilot, lambda: "= 3" in screen_text(app))
 
 
-def test_an_expression_of_the_same_value_keeps_the_claims_and_stays_as_it_was_typed():
+def test_an_expression_of_equal_value_keeps_the_claims_and_its_text():
     editable = EditableExperiment.of("hadamard-128")
     editable.put("learners[0].update.lr", "0.5/d")
     assert editable.changed
@@ -639,7 +639,7 @@ def test_an_expression_of_the_same_value_keeps_the_claims_and_stays_as_it_was_ty
     assert not editable.changed
 
 
-def test_values_of_expressions_are_those_of_learners_that_run():
+def test_expressions_have_values_only_for_active_learners():
     editable = EditableExperiment.of("hadamard-128-weights")
     editable.copy_learner(0)
     editable.switch_learner(0)
@@ -647,7 +647,7 @@ def test_values_of_expressions_are_those_of_learners_that_run():
     assert [editable.number(place) for place in places] == [None, 1 / 256, None]
 
 
-def test_a_set_up_without_expressions_that_is_a_preset_is_this_preset():
+def test_a_set_up_equal_to_a_preset_is_recognized_without_its_expressions():
     editable = EditableExperiment(presets.load("hadamard-128"), "hadamard-128")
     assert not editable.changed
     assert editable.document == presets.document("hadamard-128")
@@ -660,7 +660,7 @@ def lines_of(app: HadamardApp, part: str) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
+async def test_the_form_of_an_axis_changes_its_name_and_values():
     app = HadamardApp(EditableExperiment.of("edge-of-stability"))
     async with opened(app, (140, 100)) as pilot:
         editable, axes = app.laboratory.editable, app.laboratory.query_one("#axes-list", Lines)
@@ -711,7 +711,7 @@ async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardAp
 
 
 @pytest.mark.slow
-async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: HadamardApp):
+async def test_the_form_of_a_left_out_claim_gives_the_reason_at_its_field(app: HadamardApp):
     async with opened(app, (140, 120)) as pilot:
         app.laboratory.query_one("#claims-items .add", Button).press()
         await until(pilot, lambda: composed(app, "claims[0].at"))
@@ -726,7 +726,7 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
 
 
 @pytest.mark.set_up("empty")
-async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: HadamardApp):
+async def test_showing_a_set_up_twice_at_once_fills_it_once(app: HadamardApp):
     async with opened(app, (140, 60)) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         await asyncio.gather(setup.fill(), setup.fill())
@@ -736,7 +736,7 @@ async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: Hadamard
 
 @pytest.mark.set_up("empty")
 @pytest.mark.slow
-async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_shown(app: HadamardApp):
+async def test_choosing_a_preset_during_composition_shows_the_chosen_preset(app: HadamardApp):
     async with opened(app, (140, 60)):
         setup = app.laboratory.query_one(SetupPane)
         other = EditableExperiment(presets.load("hard-64"), "hard-64")
@@ -745,7 +745,7 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
 
 
 @pytest.mark.slow
-async def test_seldom_fields_are_mounted_when_their_line_is_opened_and_stay_visible_once_set():
+async def test_rare_fields_are_mounted_on_demand_and_stay_visible_once_set():
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, (140, 90)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(SetupPane)
@@ -787,7 +787,7 @@ async def test_another_preset_selects_its_first_learner_and_a_change_keeps_the_s
         assert setup.learner == 0
 
 
-async def test_a_line_that_is_opened_may_have_gone_with_the_part_that_had_it():
+async def test_opening_rare_fields_survives_the_removal_of_their_part():
     form = PartForm("architecture", "architecture", "architectures", {"kind": "dense"})
     host: App[None] = App()
     async with host.run_test():
@@ -799,7 +799,7 @@ async def test_a_line_that_is_opened_may_have_gone_with_the_part_that_had_it():
         assert [row.place for row in form.query(FieldRow)] == []
 
 
-async def test_the_form_of_a_claim_has_a_measure_of_its_own():
+async def test_the_form_of_a_claim_has_its_own_measure_field():
     form = PartForm("claims[0]", "claim", "claims", {"kind": "slope", "measure": {"kind": "norm", "p": "1"}})
     host: App[None] = App()
     async with host.run_test():
@@ -815,7 +815,7 @@ async def test_the_form_of_a_claim_has_a_measure_of_its_own():
         ]
 
 
-async def test_a_part_that_says_nothing_yet_is_in_sight():
+async def test_an_empty_optional_part_is_visible_once_chosen():
     (field,) = (field for field in fields_of(Learner) if field.name == "clip")
     host: App[None] = App()
     async with host.run_test():
@@ -828,7 +828,7 @@ async def test_a_part_that_says_nothing_yet_is_in_sight():
         }
 
 
-async def test_a_learner_that_is_not_at_the_first_point_has_a_form_however_short_it_is_written():
+async def test_a_learner_in_short_notation_has_a_form_away_from_the_first_point():
     document = presets.document("edge-of-stability")
     other = {"name": "late", "architecture": "linear", "update": "gd", "where": "eta > 0.1"}
     document["learners"].append(other)

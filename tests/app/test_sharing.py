@@ -36,9 +36,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
-    app: HadamardApp, own_folders: Path
-):
+async def test_the_command_line_is_copied_and_written_to_a_named_file(app: HadamardApp, own_folders: Path):
     async with opened(app, WIDE) as pilot:
         await pilot.press("w")
         await until(pilot, lambda: app._notifications)
@@ -53,7 +51,7 @@ async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
 
 
 @pytest.mark.slow
-async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
+async def test_the_command_line_includes_the_options_of_the_view(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         await pilot.press("9", "y", "m", "z", "w")
@@ -85,7 +83,7 @@ async def test_the_export_page_writes_the_file(app: HadamardApp, tmp_path: Path)
 
 
 @pytest.mark.slow
-async def test_a_picture_with_missing_letters_is_written_and_they_are_named(
+async def test_an_export_with_missing_letters_is_written_and_names_them(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(exporting, "boxes", lambda text: f"lacks {'GD' * ('GD' in text)}")
@@ -102,7 +100,7 @@ async def test_a_picture_with_missing_letters_is_written_and_they_are_named(
         assert note.message == f"Wrote {tmp_path / 'chart.png'}\nchart.png lacks GD"
 
 
-async def test_an_export_does_not_grow_with_the_run(app: HadamardApp):
+async def test_exported_results_do_not_grow_with_the_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("n", "n")
         await until(pilot, lambda: (trace := session_of(app).trace) and trace.frontier > 0)
@@ -115,7 +113,7 @@ async def test_an_export_does_not_grow_with_the_run(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path: Path):
+async def test_a_file_is_replaced_only_if_the_user_names_it(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         for file_name in ("hadamard-128.toml", "hadamard-128-2.toml", "hadamard-128-3.toml"):
             assert not (tmp_path / file_name).exists()
@@ -128,7 +126,7 @@ async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path
 
 
 @pytest.mark.slow
-async def test_a_file_that_cannot_be_written_is_explained_below_its_name(app: HadamardApp):
+async def test_an_unwritable_file_is_explained_below_its_name(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("e", "enter")
         wrong = app.screen.query_one("#wrong", Static)
@@ -138,7 +136,7 @@ async def test_a_file_that_cannot_be_written_is_explained_below_its_name(app: Ha
         assert isinstance(app.screen, Laboratory)
 
 
-async def test_the_preset_that_is_saved_is_the_set_up(app: HadamardApp, tmp_path: Path):
+async def test_saving_a_preset_saves_the_current_set_up(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         await pilot.press("S", "enter")
         await until(pilot, lambda: (tmp_path / "hadamard-128.toml").exists())
@@ -146,7 +144,7 @@ async def test_the_preset_that_is_saved_is_the_set_up(app: HadamardApp, tmp_path
 
 
 @pytest.mark.slow
-async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app: HadamardApp, tmp_path: Path):
+async def test_saving_uses_the_current_set_up_but_the_curves_of_the_run(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         before = app.laboratory.editable.experiment
@@ -162,7 +160,7 @@ async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app:
         assert ran["resolved"]["run"]["seed"] == ran["given"]["run"]["seed"] == before.run.seed
 
 
-async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: HadamardApp):
+async def test_an_invalid_set_up_is_neither_saved_nor_copied(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         for key in ("S", "w"):
@@ -175,7 +173,7 @@ async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: Hadamar
 
 
 @pytest.mark.slow
-async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name(
+async def test_an_exported_chart_includes_the_pinned_run_with_line_style_and_name(
     app: HadamardApp, tmp_path: Path
 ):
     async with opened(app, WIDE) as pilot:
@@ -195,9 +193,7 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_at_the_next_start(
-    app: HadamardApp, tmp_path: Path
-):
+async def test_a_saved_preset_is_listed_now_and_at_the_next_start(app: HadamardApp, tmp_path: Path):
     file = tmp_path / "mine.v2.toml"
     async with opened(app, WIDE) as pilot:
         app.laboratory.editable.put("run.seed", 3)
@@ -228,9 +224,7 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_an_own_preset_that_is_broken_by_now_is_refused_and_the_set_up_stays(
-    app: HadamardApp, tmp_path: Path
-):
+async def test_a_broken_preset_of_the_user_is_refused_and_the_set_up_stays(app: HadamardApp, tmp_path: Path):
     state_file.add_own_preset(file := tmp_path / "broken.toml")
     file.write_text("learners = 3")
     async with opened(app, WIDE) as pilot:

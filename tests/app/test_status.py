@@ -45,7 +45,7 @@ def look(experiment: Experiment, trace: Trace, place: float) -> Look:
     return Look(view(of_run(experiment), of_one(experiment, trace)), place=place)
 
 
-def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
+def test_a_run_with_only_diverged_learners_has_no_best_learner() -> None:
     learner = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
     experiment = presets.load("hadamard-128", small(learner))
     trace = run(experiment)
@@ -59,7 +59,7 @@ def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
     assert looked_at(look(experiment, trace, trace.frontier), "GD") is None
 
 
-def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best() -> None:
+def test_a_learner_with_diverged_replicas_shows_their_count_and_is_not_best() -> None:
     learner = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
     many = ["problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1"]
     experiment = presets.load("hadamard-128", small(learner, *many))
@@ -93,7 +93,7 @@ def at_every_width(app: HadamardApp) -> list[str]:
     return [checked_status(app, width) for width in WIDTHS]
 
 
-async def test_the_status_says_everything_before_a_run_and_after(app: HadamardApp):
+async def test_the_status_fits_every_width_before_and_after_a_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for line in at_every_width(app):
             assert line.startswith("○ ready")
@@ -103,7 +103,7 @@ async def test_the_status_says_everything_before_a_run_and_after(app: HadamardAp
             assert "16/16" in line
 
 
-async def test_the_error_of_a_set_up_that_cannot_run_fits_80_columns(app: HadamardApp):
+async def test_the_error_of_an_invalid_set_up_fits_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
@@ -114,7 +114,7 @@ async def test_the_error_of_a_set_up_that_cannot_run_fits_80_columns(app: Hadama
 
 
 @pytest.mark.slow
-async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: HadamardApp):
+async def test_a_long_device_and_a_pending_restart_do_not_displace_the_status(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         session = session_of(app)
@@ -127,7 +127,7 @@ async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: Hadamar
             assert line.startswith("▶ replaying")
 
 
-async def test_without_a_clock_neither_clock_nor_pace_is_shown() -> None:
+async def test_a_status_without_a_clock_shows_neither_clock_nor_pace() -> None:
     document = presets.document(
         "criticality", ["run.replicas=2", "axes[0].values=[2]", "run.device=cpu", "claims=[]"]
     )
@@ -143,7 +143,7 @@ async def test_without_a_clock_neither_clock_nor_pace_is_shown() -> None:
             assert not re.search(r"0/0|/s\b", told), told
 
 
-def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
+def test_a_loss_negative_by_rounding_is_shown_as_0() -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
     reading = ShownValue("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
     assert (row(reading, 5)["value"], row(reading, 5)["ratio"]) == ("0.00000", "0.000")
@@ -154,7 +154,7 @@ BUSY = MachineSample(0.87, 3 * GIB, 16 * GIB, (GpuSample(0.64, 4 * GIB, 80 * GIB
 
 
 @pytest.mark.parametrize(("size", "is_followed"), [(WIDE, False), (SMALL, False), (SMALL, True)])
-async def test_the_machine_is_in_one_row_while_a_run_goes_on(
+async def test_the_machine_line_takes_one_row_and_ends_with_the_run(
     app: HadamardApp, size: tuple[int, int], is_followed: bool
 ):
     async with opened(app, size) as pilot:

@@ -47,17 +47,17 @@ from .test_runs import session_of
         ("1e-3*d", False, True, "0.00125*d"),
     ],
 )
-def test_the_next_number_is_the_same_from_either_side_and_an_expression_stays_one(value, is_whole, up, first):
+def test_the_first_step_has_the_expected_value_and_keeps_expressions(value, is_whole, up, first):
     assert steps_of_number(value, is_whole, up)[0] == first
 
 
 @pytest.mark.parametrize("value", [None, True, "", [0.1, 0.2], float("nan")])
-def test_text_that_is_no_number_has_no_next_number(value):
+def test_non_numeric_text_has_no_next_number(value):
     assert steps_of_number(value, False, True) == []
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_going_up_and_down_again_comes_back(is_whole: bool):
+def test_stepping_up_and_down_returns_to_the_same_numbers(is_whole: bool):
     value: float = 3
     up = [value]
     for _ in range(40):
@@ -82,7 +82,7 @@ async def curves(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.slow
-async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: EditableExperiment):
+async def test_a_step_runs_at_once_and_the_previous_run_stays_faint(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         d = field(app, "problem.matrix.d")
@@ -112,7 +112,7 @@ async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: Edit
 
 
 @pytest.mark.slow
-async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: EditableExperiment):
+async def test_a_pinned_previous_run_is_drawn_once(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
@@ -141,7 +141,7 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
 
 
 @pytest.mark.slow
-async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(editable: EditableExperiment):
+async def test_plus_types_text_during_typing_and_steps_again_after_enter(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         app.laboratory.query_one(SetupPane).pick(2)
@@ -178,7 +178,9 @@ async def test_text_typed_after_steps_is_a_separate_change(editable: EditableExp
 
 
 @pytest.mark.slow
-async def test_if_no_number_fits_the_value_stays_and_the_reason_is_shown(editable: EditableExperiment):
+async def test_a_step_without_a_valid_number_keeps_the_value_and_shows_the_reason(
+    editable: EditableExperiment,
+):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         seed = field(app, "run.seed")
@@ -192,7 +194,7 @@ async def test_if_no_number_fits_the_value_stays_and_the_reason_is_shown(editabl
 
 
 @pytest.mark.slow
-async def test_a_step_lays_nothing_out_anew_and_the_end_of_its_run_waits_for_no_frame(
+async def test_a_step_causes_no_new_layout_and_its_run_ends_promptly(
     editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ):
     app = HadamardApp(editable)

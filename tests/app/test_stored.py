@@ -45,7 +45,7 @@ async def undo(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.parametrize("change", ["run.seed", "problem.matrix.d"])
-def test_only_the_preset_as_shipped_has_stored_curves(change: str):
+def test_only_the_unchanged_preset_has_stored_curves(change: str):
     editable = EditableExperiment.of(PRESET)
     assert stored.stored_of(editable) is not None
     editable.put(change, 2 * editable.value(change) + 64)
@@ -53,13 +53,13 @@ def test_only_the_preset_as_shipped_has_stored_curves(change: str):
     assert stored.stored_of(EditableExperiment(editable.document, None)) is None
 
 
-def test_a_preset_with_a_learner_that_is_off_has_none():
+def test_a_preset_with_an_inactive_learner_has_no_stored_curves():
     editable = EditableExperiment.of(PRESET)
     editable.switch_learner(1)
     assert stored.stored_of(editable) is None
 
 
-def test_curves_of_a_preset_that_has_changed_since_are_not_shown(monkeypatch: pytest.MonkeyPatch):
+def test_outdated_stored_curves_are_not_shown(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stored, "digest", lambda document: "another")
     assert stored.stored_of(EditableExperiment.of(PRESET)) is None
 
@@ -90,7 +90,7 @@ async def test_stored_curves_appear_faint_and_marked_until_the_set_up_changes():
 
 
 @pytest.mark.slow
-async def test_a_run_is_drawn_over_its_stored_curves_until_it_is_over():
+async def test_a_run_is_drawn_over_its_stored_curves_until_it_ends():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, SMALL) as pilot:
         await pilot.press("n")
@@ -110,7 +110,7 @@ async def test_a_run_is_drawn_over_its_stored_curves_until_it_is_over():
 
 
 @pytest.mark.slow
-async def test_the_law_of_a_sweep_is_stored_and_chosen_like_a_picture():
+async def test_the_stored_law_of_a_sweep_can_be_chosen_like_a_picture():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, (120, 40)) as pilot:
         row, caption = app.laboratory.query_one(PictureRow), app.laboratory.query_one(Caption)
@@ -127,7 +127,7 @@ async def test_the_law_of_a_sweep_is_stored_and_chosen_like_a_picture():
         assert row.chosen == 0
 
 
-def test_the_stored_law_is_that_of_the_theory():
+def test_the_stored_law_agrees_with_theory():
     pictures = stored.read(PRESET)
     assert pictures is not None
     assert pictures.law is not None
@@ -148,7 +148,7 @@ async def test_a_story_is_shown_before_a_run():
 
 
 @pytest.mark.slow
-async def test_a_preset_that_is_opened_after_a_run_shows_its_own_stored_curves():
+async def test_a_preset_opened_after_a_run_shows_its_own_stored_curves():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, SMALL) as pilot:
         app.laboratory._pace.unlimited = True
@@ -173,7 +173,7 @@ async def test_a_guess_replaces_the_stored_curves_until_it_is_cancelled():
         await until(pilot, lambda: len(curves_of(app)) > 4)
 
 
-async def test_a_stop_that_asks_a_question_shows_no_stored_curves_before_its_run():
+async def test_a_stop_with_a_question_hides_stored_curves_before_its_run():
     tour = Tour((Stop(PRESET, None, "Rows are orthogonal.", (), "When is A below a tenth?"),))
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=SMALL) as pilot:

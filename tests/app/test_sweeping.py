@@ -29,7 +29,7 @@ def small(*changes: str) -> EditableExperiment:
         ("run.seed", True, [0, 1, 2, 3, 4]),
     ],
 )
-def test_five_values_around_a_number_with_which_the_set_up_can_run(place: str, is_whole: bool, values):
+def test_a_sweep_takes_five_valid_values_around_a_number(place: str, is_whole: bool, values):
     editable = small()
     sweep = swept(editable, place, is_whole, "x")
     assert sweep.error is None
@@ -42,7 +42,7 @@ def test_five_values_around_a_number_with_which_the_set_up_can_run(place: str, i
     assert sweep.letters == editable.letters
 
 
-def test_an_expression_is_multiplied_by_factors():
+def test_a_sweep_over_an_expression_multiplies_it_by_factors():
     sweep = swept(small(), "learners[0].update.lr", False, "η")
     assert sweep.error is None
     assert sweep.value("learners[0].update.lr") == "sweep*(1/(2d))"
@@ -59,7 +59,7 @@ def test_an_expression_is_multiplied_by_factors():
         ("agd-assumptions", "step", {}, ("layer", "max")),
     ],
 )
-def test_a_measure_with_an_index_is_swept_at_the_last_place_unless_the_preset_reads_it(preset, x, at, read):
+def test_the_law_of_a_sweep_reads_the_measure_as_the_preset_does(preset, x, at, read):
     sweep = swept(EditableExperiment.of(preset), "run.seed", True, "seed")
     assert sweep.error is None
     law, curves = sweep.experiment.pictures
@@ -70,14 +70,14 @@ def test_a_measure_with_an_index_is_swept_at_the_last_place_unless_the_preset_re
     assert law.measure == curves.measure == first_picture.measure
 
 
-def test_a_field_that_cannot_be_swept_is_refused_in_a_sentence():
+def test_sweeping_an_unsuitable_field_is_refused_with_the_reason():
     with pytest.raises(BadInput, match="no number to sweep"):
         swept(small(), "problem.matrix.permute", False, "x")
     with pytest.raises(BadInput, match="already has a sweep axis"):
         swept(swept(small(), "problem.matrix.d", True, "d"), "run.seed", True, "seed")
 
 
-def test_a_number_that_is_entered_ends_the_sweep_over_it_and_restores_pictures_and_claims():
+def test_entering_a_number_ends_its_sweep_and_restores_pictures_and_claims():
     preset = EditableExperiment.of("hadamard-128")
     sweep = swept(preset, "problem.matrix.d", True, "d")
     assert sweep.experiment.title == "hadamard-128: d = 32 … 512 (5 values)"
@@ -90,7 +90,7 @@ def test_a_number_that_is_entered_ends_the_sweep_over_it_and_restores_pictures_a
     assert not sweep.changed
 
 
-def test_the_difference_of_a_sweep_over_a_rate_is_its_values():
+def test_the_difference_of_a_sweep_over_a_rate_lists_its_values():
     single = EditableExperiment.of("hadamard-128", ["learners[2].update.lr=0.1"])
     sweep = swept(single, "learners[2].update.lr", False, "η")
     assert list(map(str, differences(single.document, sweep.document))) == ["η = 0.025 … 0.4 (5 values)"]
@@ -117,7 +117,7 @@ async def test_the_field_of_a_swept_number_shows_the_sweep_and_typing_ends_it():
 
 
 @pytest.mark.set_up("filled")
-async def test_a_number_typed_over_the_name_of_an_axis_says_that_the_axis_is_idle():
+async def test_typing_a_number_over_an_axis_reports_the_unused_axis_once():
     app = HadamardApp(EditableExperiment.of("hadamard-d", ["run.device=cpu"]))
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -133,7 +133,7 @@ async def test_a_number_typed_over_the_name_of_an_axis_says_that_the_axis_is_idl
 
 
 @pytest.mark.slow
-async def test_the_key_sweeps_d_runs_shows_the_law_and_is_undone():
+async def test_the_sweep_key_runs_a_sweep_shows_its_law_and_can_be_undone():
     app = HadamardApp(small())
     async with opened(app, WIDE) as pilot:
         before = app.laboratory.editable.document
@@ -147,7 +147,7 @@ async def test_the_key_sweeps_d_runs_shows_the_law_and_is_undone():
 
 @pytest.mark.set_up("filled")
 @pytest.mark.slow
-async def test_the_key_sweeps_the_number_under_the_cursor():
+async def test_the_sweep_key_sweeps_the_number_under_the_cursor():
     app = HadamardApp(small())
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
@@ -161,7 +161,7 @@ async def test_the_key_sweeps_the_number_under_the_cursor():
 
 
 @pytest.mark.set_up("empty")
-async def test_a_sweep_takes_its_key_out_of_the_footer_and_says_where_to_change_it():
+async def test_a_sweep_hides_its_footer_key_and_explains_how_to_change_it():
     app = HadamardApp(small())
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: "~ Sweep" in screen_text(app))

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 
 @pytest.mark.slow
-async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: HadamardApp):
+async def test_the_note_below_the_table_explains_brackets_ratio_and_place(app: HadamardApp):
     async with opened(app, (80, 30)) as pilot:
         await finished(app, pilot)
         await told(app, pilot, " (…) not binding · ratio = loss / bound · k = 8, because bounds end near 0")
@@ -30,7 +30,7 @@ async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: Hada
 
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x40"])
 @pytest.mark.slow
-async def test_the_line_is_there_with_the_table_alone(app: HadamardApp, size: tuple[int, int]):
+async def test_the_note_is_hidden_without_the_table(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
         note, stage = app.laboratory.query_one(TableNote), app.laboratory.query_one(Stage)
@@ -42,7 +42,7 @@ async def test_the_line_is_there_with_the_table_alone(app: HadamardApp, size: tu
 
 
 @pytest.mark.slow
-async def test_where_no_line_is_compared_it_takes_no_room_and_no_panel_without_weights_opens():
+async def test_a_preset_without_bounds_shows_no_note_and_opens_no_weights_panel():
     app = HadamardApp(EditableExperiment.of("sine-kernel"))
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -46,14 +46,14 @@ def written(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("talk_name", tours.shipped_talks())
 @pytest.mark.parametrize("width", [55, 90])
-def test_no_line_of_a_shipped_talk_is_shortened(talk_name: str, width: int):
+def test_texts_of_shipped_talks_fit_unshortened(talk_name: str, width: int):
     for stop in tours.talks()[talk_name].stops:
         broken = "" if stop.break_ is None else stop.break_.text
         for words in (stop.line, stop.predict, broken):
             assert fitting("20 of 20 · predict  59 min", words, width) == words
 
 
-def test_a_talk_file_has_presets_with_lines_panels_and_changes(written: Path):
+def test_a_talk_file_defines_presets_lines_panels_and_changes(written: Path):
     first, second = tours.stops_of(str(written)) or []
     assert first.line == "Half of the examples, half of the loss."
     assert (second.preset, second.panel) == ("zero-one-128", "weights")
@@ -86,7 +86,7 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
         ("above = 0.1", "above = 0.1, below = 1", "stops[1].break: claim.", "exactly one"),
     ],
 )
-def test_an_error_of_a_talk_is_one_line(written: Path, old: str, new: str, where: str, reason: str):
+def test_an_invalid_talk_is_reported_on_one_line(written: Path, old: str, new: str, where: str, reason: str):
     written.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(BadInput) as caught:
         tours.stops_of(str(written))
@@ -97,7 +97,7 @@ def test_an_error_of_a_talk_is_one_line(written: Path, old: str, new: str, where
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])
 @pytest.mark.slow
-async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
+async def test_a_talk_shows_line_and_time_and_returns_from_a_changed_set_up(
     written: Path, size: tuple[int, int]
 ):
     tour = Tour(tours.stops_of(str(written)) or [])
@@ -121,7 +121,7 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
-async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big_chart(size: tuple[int, int]):
+async def test_every_stop_shows_its_full_text_above_a_large_chart(size: tuple[int, int]):
     stops = tours.stops_of("alt2021")
     assert stops is not None
     tour = Tour(stops)

@@ -29,7 +29,7 @@ def terminal(request: pytest.FixtureRequest) -> Iterator[Terminal]:
         pass
 
 
-def test_it_starts_runs_is_resized_in_the_middle_and_quits(terminal: Terminal, own_folders: Path) -> None:
+def test_the_app_starts_runs_resizes_during_the_run_and_quits(terminal: Terminal, own_folders: Path) -> None:
     terminal.shows("r runs it")
     terminal.press(b"r")
     terminal.shows("running")
@@ -51,7 +51,7 @@ def test_it_starts_runs_is_resized_in_the_middle_and_quits(terminal: Terminal, o
 
 
 @pytest.mark.parametrize("terminal", [("--set", "run.path=dense")], indirect=True, ids=["torch"])
-def test_ctrl_c_ends_it_while_the_engine_loads(terminal: Terminal) -> None:
+def test_ctrl_c_ends_the_app_while_the_engine_loads(terminal: Terminal) -> None:
     terminal.shows("r runs it")
     terminal.press(b"r")
     terminal.shows("Loading the engine")
@@ -84,7 +84,7 @@ def test_the_last_state_is_restored_and_no_run_begins(terminal: Terminal) -> Non
     assert b"Traceback" not in again.written
 
 
-def test_below_another_page_nothing_is_sent_when_nothing_changes(terminal: Terminal) -> None:
+def test_an_idle_screen_below_another_page_sends_almost_nothing(terminal: Terminal) -> None:
     for key, word in ((b"?", "esc closes"), (b"j", "esc to stay")):
         terminal.shows("r runs it")
         terminal.press(key)
@@ -98,7 +98,7 @@ def test_below_another_page_nothing_is_sent_when_nothing_changes(terminal: Termi
         terminal.press(b"\x1b")
 
 
-def test_enter_that_is_pressed_while_the_program_starts_chooses_on_the_first_page() -> None:
+def test_enter_pressed_during_the_start_chooses_on_the_first_page() -> None:
     started = Terminal(columns=100, lines=30)
     started.press(b"\r")
     started.shows("only after 116")

@@ -37,7 +37,7 @@ from .terminal import Terminal
 pytestmark = pytest.mark.drawn
 
 
-async def test_the_driver_of_an_app_is_what_it_writes_to(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_app_writes_to_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     app, written = App[None](), list[str]()
     assert driver_of(app) is None
     async with app.run_test():
@@ -104,7 +104,7 @@ def test_a_driver_writes_to_the_file_that_replaces_its_own(tmp_path: Path) -> No
     assert terminal.end() == 0
 
 
-async def test_a_screen_is_laid_out_at_once() -> None:
+async def test_lay_out_updates_a_screen_immediately() -> None:
     app = App[None]()
     async with app.run_test() as pilot:
         first, second = Static("first"), Static("second")
@@ -136,7 +136,7 @@ async def test_drawings_of_removed_widgets_stay_in_memory_until_they_are_discard
         assert sum(cache() is not None for cache in drawn) <= 1
 
 
-async def test_a_parser_waits_after_a_lone_escape_and_only_then() -> None:
+async def test_a_parser_waits_only_after_a_lone_escape() -> None:
     parser = TerminalParser()
     assert not parser.is_waiting
     assert [*parser.feed("a")]
@@ -185,7 +185,7 @@ async def press_a_key(app: Fragile) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_an_app_ends_by_an_exception_that_nobody_caught_without_a_page_on_it(
+async def test_an_uncaught_exception_ends_an_app_without_a_traceback_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     app = Fragile(ends=True)
@@ -197,7 +197,7 @@ async def test_an_app_ends_by_an_exception_that_nobody_caught_without_a_page_on_
     assert capsys.readouterr().err == ""
 
 
-async def test_an_app_may_take_no_notice_of_an_exception() -> None:
+async def test_an_app_can_ignore_an_exception() -> None:
     app = Fragile(ends=False)
     await press_a_key(app)
     assert [str(error) for error in app.errors] == ["a defect"]
@@ -222,7 +222,7 @@ class Selecting(SelectiveScreen, Screen[None]):
         self.pressed += 1
 
 
-async def test_a_screen_drops_a_message_of_a_widget_that_is_in_its_queue_already() -> None:
+async def test_a_screen_drops_a_repeated_message_of_a_widget_in_its_queue() -> None:
     app, screen = App[None](), Selecting()
     async with app.run_test() as pilot:
         await app.push_screen(screen)
@@ -266,11 +266,11 @@ async def repaints_below(screen: Plain) -> int:
     return screen.repaints
 
 
-async def test_below_another_screen_each_message_would_repaint_both() -> None:
+async def test_textual_repaints_a_screen_below_another_screen_for_each_message() -> None:
     assert await repaints_below(Plain()) > 5, "Textual repaints changes alone now"
 
 
-async def test_below_another_screen_a_resting_screen_is_repainted_where_it_changes_alone() -> None:
+async def test_a_resting_screen_below_another_screen_repaints_only_its_changes() -> None:
     assert await repaints_below(Resting()) == 1
 
 
@@ -306,9 +306,9 @@ async def repainted_columns_after_a_lookup(screen: Row) -> set[int]:
         return {column for region in regions if region.y == 0 for column in region.column_range}
 
 
-async def test_textual_repaints_nothing_that_a_lookup_has_moved() -> None:
+async def test_textual_does_not_repaint_cells_moved_by_a_lookup() -> None:
     assert not await repainted_columns_after_a_lookup(Row()), "Textual compares with what it painted now"
 
 
-async def test_a_resting_screen_repaints_what_a_lookup_has_moved_and_the_cells_between() -> None:
+async def test_a_resting_screen_repaints_cells_moved_by_a_lookup() -> None:
     assert await repainted_columns_after_a_lookup(RestingRow()) >= set(range(9))

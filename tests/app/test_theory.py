@@ -41,7 +41,7 @@ async def test_a_citation_opens_its_section_by_a_key_and_by_a_click(app: Hadamar
 
 
 @pytest.mark.slow
-async def test_the_page_of_a_part_leads_to_the_sections_that_it_cites(app: HadamardApp) -> None:
+async def test_the_page_of_a_part_links_to_its_cited_sections(app: HadamardApp) -> None:
     async with opened(app, WIDE) as pilot:
         app.show_part("updates", "egu")
         await pilot.pause()
@@ -51,16 +51,16 @@ async def test_the_page_of_a_part_leads_to_the_sections_that_it_cites(app: Hadam
         assert isinstance(app.screen, TheoryPage)
 
 
-def test_without_a_citation_the_page_lists_all_sections() -> None:
+def test_the_theory_page_without_a_citation_lists_all_sections() -> None:
     assert len(page_of([])._onward) == len(theory_pages.sections())
 
 
-def test_a_preset_without_a_citation_stands_in_a_section_by_its_run() -> None:
+def test_a_preset_name_finds_the_sections_with_its_run() -> None:
     assert [section.address for section in theory_pages.with_run("hadamard-128")] == ["hadamard#bounds"]
     assert theory_pages.with_run("my-own") == ()
 
 
-def test_a_section_goes_on_to_other_citations_and_to_its_page() -> None:
+def test_a_section_links_to_the_other_cited_sections_of_its_pages() -> None:
     cited = cited_sections(presets.load("agd-64").source)
     page = page_of(cited)
     assert page._section == cited[0]

@@ -39,7 +39,7 @@ def cells(app: HadamardApp, row: int = 0) -> dict[str, str]:
 
 
 @pytest.mark.slow
-async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its_place(app: HadamardApp):
+async def test_keys_move_the_playhead_and_all_panels_show_values_at_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         assert "┊" not in screen_text(app)
@@ -81,7 +81,7 @@ async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_i
 
 
 @pytest.mark.slow
-async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
+async def test_a_run_continues_while_the_user_looks_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 3)
@@ -95,7 +95,7 @@ async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
+async def test_space_replays_from_the_playhead_and_pauses_the_replay(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         app.laboratory._pace.unlimited = False
@@ -114,7 +114,7 @@ async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
         assert session_of(app).state == "finished"
 
 
-async def test_outcomes_of_claims_are_shown_no_sooner_than_the_run(app: HadamardApp):
+async def test_outcomes_of_claims_are_hidden_until_the_shown_run_ends(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).outcomes is not None)
@@ -127,7 +127,7 @@ async def test_outcomes_of_claims_are_shown_no_sooner_than_the_run(app: Hadamard
 
 
 @pytest.mark.slow
-async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
+async def test_a_paused_run_replayed_from_earlier_continues_to_its_end(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).playback.shown >= 6)
@@ -149,7 +149,7 @@ async def test_a_step_while_looking_back_moves_the_playhead(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
+async def test_the_playhead_moves_in_a_stopped_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).playback.shown >= 3)
@@ -166,7 +166,7 @@ async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
+async def test_the_mouse_sets_and_drags_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
@@ -185,14 +185,14 @@ async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
         await pilot.mouse_up(chart, offset=(area.stop, 5))
 
 
-async def test_moving_before_a_run_does_nothing(app: HadamardApp):
+async def test_moving_the_playhead_before_a_run_has_no_effect(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("left", "shift+right", "home", "end")
         assert app.laboratory.session is None
 
 
 @pytest.mark.parametrize("record", [-3, 0, 4, 9, 20])
-def test_a_playhead_stays_within_what_is_shown(record: int):
+def test_a_playhead_stays_within_the_shown_points(record: int):
     playback = Playback(16, Pace(unlimited=True))
     playback.tick(1.0, 9)
     playback.seek(record)
@@ -231,7 +231,7 @@ def wait(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("kind", PROTOCOLS)
-def test_the_playhead_moves_by_records_in_all_protocols_and_shows_their_clock(kind: str):
+def test_the_playhead_moves_by_evaluation_points_in_every_protocol(kind: str):
     protocol, clock, xs = PROTOCOLS[kind]
     session, editable = held(protocol)
     for record, x in enumerate(xs):
@@ -249,7 +249,7 @@ def test_the_playhead_moves_by_records_in_all_protocols_and_shows_their_clock(ki
     assert session.end(10)
 
 
-def test_a_point_between_two_records_is_nearest_to_one_by_factors_on_a_logarithmic_axis():
+def test_the_nearest_evaluation_point_on_a_log_axis_is_nearest_by_factor():
     session, _ = held(PROTOCOLS["steps"][0])
     session.playback.pace.unlimited = True
     session.toggle()
@@ -262,7 +262,7 @@ def test_a_point_between_two_records_is_nearest_to_one_by_factors_on_a_logarithm
 
 
 @pytest.mark.slow
-async def test_the_playhead_stops_at_records_only(app: HadamardApp):
+async def test_the_playhead_stops_only_at_evaluation_points(app: HadamardApp):
     editable = app.laboratory._editable
     async with opened(app, WIDE) as pilot:
         editable.put("protocol.kind", "erm")

@@ -64,7 +64,7 @@ def test_every_stop_is_a_preset_with_a_story() -> None:
 
 @looped("width", [1, 30, 60, 200])
 @looped("stop", [stop.preset for stop in STOPS])
-def test_a_story_is_shortened_to_complete_sentences_that_fit(width: int, stop: str) -> None:
+def test_a_story_is_shortened_to_complete_fitting_sentences(width: int, stop: str) -> None:
     experiment = loaded(stop)
     story_text, told = " ".join(experiment.story.split()), fitting(experiment.title, experiment.story, width)
     assert story_text.startswith(told.removesuffix(" …"))
@@ -74,7 +74,7 @@ def test_a_story_is_shortened_to_complete_sentences_that_fit(width: int, stop: s
         assert told
 
 
-def test_a_hint_follows_a_story_that_fits_and_is_the_first_to_go() -> None:
+def test_a_hint_follows_a_complete_story_and_is_omitted_first() -> None:
     assert fitting("1 of 2", "One. Two.", 30, "B breaks it.") == "One. Two. B breaks it."
     assert fitting("1 of 2", "One. Two.", 30, "B breaks it. " * 20) == "One. Two."
     assert fitting("1 of 2", f"One. {'Two ' * 40}.", 30, "B breaks it.") == "One. …"
@@ -82,7 +82,7 @@ def test_a_hint_follows_a_story_that_fits_and_is_the_first_to_go() -> None:
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [SMALL])
 @pytest.mark.slow
-async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
+async def test_a_tour_runs_its_stops_and_obeys_the_keys_of_a_clicker(size: tuple[int, int]):
     tour = Tour(BOTH)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
@@ -108,7 +108,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
 
 
 @pytest.mark.slow
-async def test_on_a_tour_pages_that_are_open_scroll_and_panels_say_the_key_that_reads_on():
+async def test_open_pages_scroll_on_a_tour_and_panels_name_the_scroll_key():
     tour = Tour(BOTH)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=SMALL) as pilot:
@@ -132,7 +132,7 @@ async def test_on_a_tour_pages_that_are_open_scroll_and_panels_say_the_key_that_
 
 
 @pytest.mark.parametrize("panel", ["story", TABLE])
-async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: str):
+async def test_the_screen_shows_the_title_once_during_a_run(panel: str):
     app, title = HadamardApp(EditableExperiment.of(TWO[1]), autorun=True), loaded(TWO[1]).title
     async with app.run_test(size=WIDE) as pilot:
         app.laboratory.query_one(Stage).choose(panel)
@@ -146,7 +146,7 @@ async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: st
 
 @pytest.mark.parametrize("line", ["", "What the speaker says."])
 @pytest.mark.slow
-async def test_on_a_tour_the_title_stands_below_the_chart_where_the_banner_has_no_room_for_it(line: str):
+async def test_a_tour_shows_the_title_below_the_chart_if_the_banner_lacks_room(line: str):
     tour = Tour([Stop(TWO[1], line=line)])
     title = loaded(TWO[1]).title
     app = HadamardApp(tour.editable, tour=tour)
@@ -209,7 +209,7 @@ async def test_the_numbers_of_the_banner_are_called_what_the_table_calls_them(si
 
 
 @pytest.mark.slow
-async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_one_before():
+async def test_the_banner_shows_the_numbers_of_the_current_frame():
     tour = Tour((Stop("hadamard-128"),))
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=SMALL) as pilot:
@@ -228,7 +228,7 @@ async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_o
 
 
 @pytest.mark.slow
-async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
+async def test_an_unattended_tour_advances_and_restarts(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "REST", 0.1)
     small = ("problem.matrix.d=16", "learners.GD.update.lr=0.03125", "claims=[]")
     tour = Tour([Stop(TWO[0], changes=(*small, f"run.seed={seed}")) for seed in (0, 1)], alone=True)
@@ -242,7 +242,7 @@ async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pyte
             )
 
 
-async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardApp):
+async def test_clicker_keys_without_a_tour_open_no_stop(app: HadamardApp):
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("pagedown", "greater_than_sign")
         assert not app.laboratory.query(Banner)
@@ -251,7 +251,7 @@ async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardA
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [WIDE])
 @pytest.mark.slow
-async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_chosen(
+async def test_the_first_start_offers_three_presets_and_runs_the_chosen_preset(
     editable: EditableExperiment, size: tuple[int, int]
 ):
     app = HadamardApp(editable, first=True)
@@ -275,7 +275,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
 
 
 @pytest.mark.slow
-async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableExperiment):
+async def test_choosing_a_path_on_the_first_start_opens_its_first_stop(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
@@ -287,7 +287,7 @@ async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableE
 
 @pytest.mark.drawn
 @pytest.mark.slow
-async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableExperiment):
+async def test_the_footer_keys_work_on_the_first_start(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
@@ -303,7 +303,7 @@ async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableE
         await until(pilot, lambda: app.screen is app.laboratory and app.theme != before)
 
 
-async def test_the_first_start_can_be_left(editable: EditableExperiment):
+async def test_escape_closes_the_welcome_page_without_a_run(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
@@ -312,7 +312,7 @@ async def test_the_first_start_can_be_left(editable: EditableExperiment):
         assert app.laboratory.session is None
 
 
-async def test_an_empty_chart_says_what_it_waits_for(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+async def test_an_empty_chart_names_the_event_it_waits_for(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
     held = threading.Event()
     monkeypatch.setattr(worker, "load_torch_for", lambda sweep, threads: held.wait(60))
     async with app.run_test(size=WIDE) as pilot:

@@ -46,7 +46,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
 
 
 @pytest.mark.slow
-async def test_a_path_that_cannot_be_is_explained_and_the_page_stays(page: Export, tmp_path: Path) -> None:
+async def test_an_invalid_path_is_explained_and_the_page_stays_open(page: Export, tmp_path: Path) -> None:
     app = Pages()
     async with app.run_test() as pilot:
         app.push_screen(page)
@@ -65,7 +65,7 @@ async def test_a_path_that_cannot_be_is_explained_and_the_page_stays(page: Expor
     assert sorted(path.name for path in tmp_path.iterdir()) == ["good.toml", "loop.toml", "pipe.toml"]
 
 
-async def test_the_page_opens_in_a_folder_that_is_gone(
+async def test_an_export_page_opens_in_a_deleted_folder(
     page: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "gone").mkdir()
@@ -80,7 +80,7 @@ async def test_the_page_opens_in_a_folder_that_is_gone(
         assert "No such file or directory" in str(page.query_one("#wrong", Static).render())
 
 
-async def test_a_pasted_name_leaves_behind_what_terminals_obey() -> None:
+async def test_a_pasted_name_loses_its_control_characters() -> None:
     app = Pages()
     names: list[str | None] = []
     async with app.run_test() as pilot:
@@ -95,7 +95,7 @@ async def test_a_pasted_name_leaves_behind_what_terminals_obey() -> None:
     assert names == ["a[2Jb"]
 
 
-def test_a_preset_with_the_longest_name_still_has_one_for_its_chart(tmp_path: Path) -> None:
+def test_a_preset_with_the_longest_file_name_gets_a_shorter_export_name(tmp_path: Path) -> None:
     editable = EditableExperiment(presets.load("hadamard-128"), str(tmp_path / ("é" * 124 + ".toml")))
     name = HadamardApp(editable)._unused_file_name(".parquet")
     assert name == "é" * 50 + ".parquet"

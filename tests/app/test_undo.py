@@ -84,7 +84,7 @@ def test_text_typed_in_one_field_is_one_change_until_the_field_is_left():
     assert [step and step.change for step in steps] == ["matrix.d 32 → 64", "matrix.d 64 → 128", None]
 
 
-def test_a_new_change_ends_what_could_be_made_again():
+def test_a_new_change_clears_the_redo_history():
     editable = EditableExperiment.of("hadamard-128")
     history = History(editable)
     for seed in (1, 2):
@@ -100,7 +100,7 @@ def test_a_new_change_ends_what_could_be_made_again():
     assert step.change == "run.seed 3 → 1"
 
 
-def test_undo_goes_back_to_a_limit_until_it_is_lifted():
+def test_undo_stops_at_a_limit_until_it_is_lifted():
     editable = EditableExperiment.of("hadamard-128")
     history = History(editable)
     for seed in (1, 2, 3):
@@ -115,7 +115,7 @@ def test_undo_goes_back_to_a_limit_until_it_is_lifted():
     assert [step and step.change for step in steps] == ["run.seed 2 → 1", "run.seed 1 → 0", None]
 
 
-def test_a_limit_of_undo_stays_at_its_state_when_the_oldest_states_are_dropped(
+def test_an_undo_limit_stays_at_its_state_when_old_states_are_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr("hadamard_tui.editing.history.MOST", 3)
@@ -130,7 +130,7 @@ def test_a_limit_of_undo_stays_at_its_state_when_the_oldest_states_are_dropped(
     assert [step and step.change for step in steps] == ["run.seed 4 → 3", "run.seed 3 → 2", None]
 
 
-def test_undo_names_a_break_of_a_result_without_its_claims():
+def test_undo_names_a_break_by_its_change_without_claims():
     change = break_at("hadamard-128")
     assert change is not None
     history = History(EditableExperiment.of("hadamard-128"))
@@ -140,7 +140,7 @@ def test_undo_names_a_break_of_a_result_without_its_claims():
     assert step.change == "GD: update p-norm → gd"
 
 
-def test_a_value_that_is_left_out_does_not_change_the_shape_of_the_form():
+def test_a_missing_value_does_not_change_the_shape_of_the_form():
     editable = EditableExperiment.of("hadamard-128")
     editable.put_kind("learners[0].clip", UNTAGGED)
     without = shape(editable.raw)
@@ -155,7 +155,7 @@ def told(app: HadamardApp) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: EditableExperiment):
+async def test_u_undoes_changes_also_with_a_hidden_set_up(editable: EditableExperiment):
     before, app = copy.deepcopy(editable.raw), HadamardApp(editable, view=KeptView(setup_hidden=True))
     async with opened(app, SMALL) as pilot:
         await pilot.press("u")
@@ -171,7 +171,7 @@ async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: Ed
 
 
 @pytest.mark.slow
-async def test_fields_show_what_was_taken_back(app: HadamardApp):
+async def test_fields_show_undone_and_redone_values(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         row = row_of(app, "problem.matrix.d")
@@ -192,7 +192,7 @@ async def test_fields_show_what_was_taken_back(app: HadamardApp):
 
 
 @pytest.mark.slow
-async def test_panels_follow_what_was_taken_back(app: HadamardApp):
+async def test_panels_follow_undo_and_redo(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "a")
         await until(pilot, lambda: composed(app, "learners[2].name"))
@@ -206,7 +206,7 @@ async def test_panels_follow_what_was_taken_back(app: HadamardApp):
         await until(pilot, lambda: "F GD 2  linear · gd" in listed(app)[2])
 
 
-async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(app: HadamardApp):
+async def test_a_learner_can_be_selected_before_its_set_up_is_shown(app: HadamardApp):
     async with opened(app, (140, 60)):
         setup = app.laboratory.query_one(SetupPane)
         more = copy.deepcopy(setup.editable)
@@ -219,7 +219,7 @@ async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(a
         await going
 
 
-async def test_a_learner_that_is_gone_is_not_selected(app: HadamardApp):
+async def test_selecting_a_missing_learner_selects_the_last_learner(app: HadamardApp):
     async with opened(app, (140, 60)) as pilot:
         setup = app.laboratory.query_one(SetupPane)
         last = len(setup.editable.learners) - 1

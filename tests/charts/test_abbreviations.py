@@ -3,7 +3,7 @@ from looping import looped
 from hadamard_tui.charts.drawing.legend import with_cut_words, within, without_common_keys
 
 
-def test_a_key_that_all_names_have_is_written_once():
+def test_a_key_shared_by_all_names_is_written_once():
     names = ["tanh net, C_w = 0.9", "ReLU net, C_w = 2", "recursion of tanh net"]
     assert without_common_keys(names) == ["tanh net, C_w = 0.9", "ReLU net, 2", "recursion of tanh net"]
     assert without_common_keys(names, once=False) == ["tanh net, 0.9", "ReLU net, 2", names[2]]
@@ -13,7 +13,7 @@ def test_a_key_that_all_names_have_is_written_once():
     ]
 
 
-def test_a_key_that_only_some_names_have_stays_in_each():
+def test_a_key_missing_from_some_names_is_kept():
     for names in (
         ["net, a = 1", "net, b = 1"],
         ["net, a = 1", "net, a = 2", "net, 2"],
@@ -22,7 +22,7 @@ def test_a_key_that_only_some_names_have_stays_in_each():
         assert without_common_keys(names) == names
 
 
-def test_words_are_cut_as_far_as_they_differ_and_numbers_are_not():
+def test_words_are_shortened_to_distinct_prefixes_and_numbers_are_kept():
     names = ["elimination, side = 4096", "elementary, side = 12", "GD"]
     assert with_cut_words(names, 3) == ["eli…, side = 4096", "ele…, side = 12", "GD"]
     assert with_cut_words(["percolation", "recursion-finite of percolation"], 3) == [
@@ -32,7 +32,7 @@ def test_words_are_cut_as_far_as_they_differ_and_numbers_are_not():
 
 
 @looped("letters", range(1, 6))
-def test_names_that_differ_still_do(letters: int):
+def test_shortened_names_stay_distinct(letters: int):
     names = [
         "layer",
         "layers",
@@ -47,7 +47,7 @@ def test_names_that_differ_still_do(letters: int):
     assert len(set(with_cut_words(without_common_keys(names), letters))) == len(names)
 
 
-def test_each_name_is_as_long_as_there_is_room_for():
+def test_names_are_shortened_only_as_far_as_the_width_requires():
     names = [
         "least squares, matrix = gaussian",
         "EGU, matrix = gaussian",
@@ -59,7 +59,7 @@ def test_each_name_is_as_long_as_there_is_room_for():
 
 
 @looped("width", range(5, 40))
-def test_names_of_any_widths_still_differ(width: int):
+def test_names_shortened_to_any_width_stay_distinct(width: int):
     names = [f"{kind} net, size = {size}" for kind in ("linear", "linearised", "line") for size in (1, 10)]
     names += ["linear net", "lines, net", "line, size = 10, η = 1"]
     assert len(set(within(names, width))) == len(names)

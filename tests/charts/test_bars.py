@@ -37,7 +37,7 @@ def seen(planned, points=3):
     return view(planned.experiment.pictures[0], Results(planned, traces, set(traces)))
 
 
-def test_words_stand_at_their_numbers_with_the_value_of_their_run():
+def test_words_have_ticks_and_values_at_their_numbers():
     planned = described({})
     view_of_words = seen(planned)
     curve = view_of_words.curve("GD")
@@ -51,7 +51,7 @@ def test_words_stand_at_their_numbers_with_the_value_of_their_run():
     assert axes.y_limits[0] == 0
 
 
-def test_bars_of_two_curves_stand_side_by_side_and_reach_from_0_to_their_value():
+def test_bars_of_two_curves_stand_side_by_side_from_0_to_their_values():
     view_of_words = seen(described({}, GD=0.1, slow=0.01))
     bars = [bar for bar in plot(Look(view_of_words)).series if bar.name in ("GD", "slow")]
     ends = []
@@ -70,13 +70,13 @@ def test_bars_of_two_curves_stand_side_by_side_and_reach_from_0_to_their_value()
 
 
 @pytest.mark.parametrize("points", [0, 1])
-def test_bars_that_are_to_come_have_room(points):
+def test_pending_bars_have_room(points):
     chart = plot(Look(seen(described({}), points)))
     assert [len(bar.x) for bar in chart.series if bar.name == "GD"] == [5] * points
     assert chart.axes.x_limits == (0.5, 3.5)
 
 
-def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
+def test_bars_on_a_log_axis_have_equal_width():
     words = document({"GD": "eta"}, replicas=1)
     words["axes"] = [{"name": "eta", "values": [0.01, 0.1, 1], "log": True}]
     words["pictures"] = [{"x": "eta", "measure": "loss", "draw": "bars", "x_log": True}]
@@ -96,7 +96,7 @@ def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
         ({"x": "2*degree"}, "x", "the values of degree are words"),
     ],
 )
-def test_bars_and_words_belong_together(picture, place, reason):
+def test_bars_without_an_axis_and_words_without_bars_are_refused(picture, place, reason):
     with pytest.raises(BadInput, match=reason) as caught:
         described(picture)
     assert caught.value.where == f"pictures[0].{place}"

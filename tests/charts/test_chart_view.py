@@ -63,7 +63,7 @@ async def test_a_chart_shows_title_frame_curves_and_legend():
         assert {len(line) for line in lines} == {80}
 
 
-async def test_colours_are_the_series_own():
+async def test_a_chart_uses_the_colours_of_its_series():
     app = Chart()
     async with app.run_test(size=(80, 24)) as pilot:
         app.view.show(CURVES, ON)
@@ -73,7 +73,7 @@ async def test_colours_are_the_series_own():
         assert curve_colours == {"#e69f00", "bright_blue"}
 
 
-async def test_the_whole_chart_stands_on_the_background_of_the_widget():
+async def test_a_chart_has_the_background_of_its_widget():
     app = Chart()
     async with app.run_test(size=(80, 24)) as pilot:
         app.view.styles.background = "#102030"
@@ -124,7 +124,7 @@ async def test_changed_cells_reach_the_screen():
             assert on_screen == shown(fresh.view)
 
 
-async def test_hidden_points_are_announced():
+async def test_the_note_counts_points_that_are_not_drawn():
     app = Chart()
     async with app.run_test(size=(80, 24)) as pilot:
         app.view.show([curve([0.5, math.inf, 0.5])], ON, note="paused")
@@ -132,7 +132,7 @@ async def test_hidden_points_are_announced():
         assert shown(app.view)[-1].rstrip().endswith("paused · 1 point not drawn (≤ 0 or ∞)")
 
 
-async def test_a_hidden_point_may_need_another_legend_line():
+async def test_a_remark_on_a_hidden_point_takes_another_legend_line():
     app = Chart()
     async with app.run_test(size=(30, 16)) as pilot:
         app.view.show([curve([0.5, math.inf, 0.5], name="a name of twenty l.")], ON)
@@ -142,7 +142,7 @@ async def test_a_hidden_point_may_need_another_legend_line():
         assert lines[-1].strip() == "1 point not drawn (≤ 0 or ∞)"
 
 
-async def test_faint_curves_but_not_their_names_are_mixed_with_the_background():
+async def test_faint_curves_are_mixed_with_the_background_but_their_names_are_not():
     app = Chart()
     async with app.run_test(size=(60, 16)) as pilot:
         grey = curve(CURVES[0].y, name="127 other weights", colour="#8f99a3", faint=True)
@@ -159,7 +159,7 @@ async def test_faint_curves_but_not_their_names_are_mixed_with_the_background():
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-async def test_the_legend_has_as_many_lines_as_names_need_but_two_at_most(count):
+async def test_the_legend_grows_with_its_names_up_to_two_lines(count):
     app = Chart()
     async with app.run_test(size=(30, 30)) as pilot:
         many = [
@@ -205,7 +205,7 @@ async def test_any_size_can_be_shown():
             assert {sum(s.cell_length for s in strip) for strip in strips} == {size[0]}
 
 
-async def test_no_work_is_done_out_of_sight():
+async def test_an_invisible_chart_is_not_composed():
     class Tabs(App):
         def compose(self):
             with ContentSwitcher(initial="other"):
@@ -225,7 +225,7 @@ async def test_no_work_is_done_out_of_sight():
         assert "Square loss" in shown(view)[0]
 
 
-async def test_a_chart_may_be_shown_before_it_is_mounted():
+async def test_a_chart_accepts_data_before_it_is_mounted():
     app = Chart()
     app.view.show(CURVES, ON)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -254,7 +254,7 @@ async def test_the_playhead_is_drawn_within_the_frame(playhead):
 
 
 @pytest.mark.parametrize(("height", "rows"), [(11, 5), (15, 6), (24, 8)])
-async def test_a_legend_of_many_curves_leaves_the_chart_its_room(height, rows):
+async def test_a_legend_of_many_curves_keeps_the_rows_of_the_chart(height, rows):
     many = [
         curve(np.linspace(1, n / 11, 101), name=f"natural gradient from 10⁻{n}", mark="ABCDEFGHIJK"[n])
         for n in range(11)

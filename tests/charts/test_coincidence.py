@@ -25,13 +25,13 @@ def groups(*series: Series) -> list[tuple[int, ...]]:
     return coincident(series, lay(series, axes(), 120, 80)[0])
 
 
-def test_those_that_are_near_wherever_both_are_shown_are_one_group_with_the_learners_first():
+def test_curves_that_coincide_where_both_are_shown_form_a_group_led_by_learners():
     assert groups(BOUND, GD, LEAST_SQUARES, EGU) == [(1, 2, 0), (3,)]
     half = curve(FALLING[:100], X[:100], "half", mark="D")
     assert groups(BOUND, half) == [(1, 0)]
 
 
-def test_those_that_part_are_not_one_and_neither_are_those_that_have_hardly_begun():
+def test_diverging_curves_and_very_short_curves_form_no_group():
     near = curve(FALLING + 0.03 * (X > 10), X, "near", mark="D")
     assert groups(GD, near) == [(0,), (1,)]
     assert groups(GD, curve(FALLING[:9], X[:9], "new", mark="D")) == [(0,), (1,)]
@@ -41,7 +41,7 @@ def test_faint_curves_and_curves_without_a_name_are_in_no_group():
     assert groups(GD, curve(FALLING, X, ""), curve(FALLING, X, "ahead", faint=True)) == [(0,)]
 
 
-def test_a_group_is_drawn_once_and_by_turns_in_the_colours_of_all():
+def test_a_group_is_drawn_once_in_the_alternating_colours_of_its_curves():
     picture = paint_series([BOUND, GD, LEAST_SQUARES, EGU], axes(), 60, 20)
     alone = paint_series([GD], axes(), 60, 20)
     for member in range(3):
@@ -52,7 +52,7 @@ def test_a_group_is_drawn_once_and_by_turns_in_the_colours_of_all():
     assert {"A", "B", "C"} <= set("".join(text(picture)))
 
 
-def test_a_line_shows_through_a_curve_that_covers_it_for_a_while():
+def test_a_line_shows_through_a_curve_that_partly_covers_it():
     wide = curve(np.full(200, 0.5), X, "bound", style="dashed")
     covering = curve(np.where(X < 15, 0.5, 0.0), X, "curve", mark="A")
     picture = paint_series([wide, covering], axes(), 60, 20)
@@ -62,7 +62,7 @@ def test_a_line_shows_through_a_curve_that_covers_it_for_a_while():
 
 
 @pytest.mark.parametrize("curves", [[GD], [GD, LEAST_SQUARES], [LEAST_SQUARES, EGU, GD]])
-def test_no_learner_of_a_printed_chart_is_hidden_under_the_bound_that_it_follows(curves: list[Series]):
+def test_a_bound_hides_no_learner_in_a_printed_chart(curves: list[Series]):
     for series in ([BOUND, *curves], [*curves, BOUND]):
         lines = printed(series, axes(), 80, 24, colour=False).split("\n")
         chart = "".join(line for line in lines if line.endswith("│"))
@@ -76,7 +76,7 @@ def test_no_learner_of_a_printed_chart_is_hidden_under_the_bound_that_it_follows
         assert "╌╌╌ bound" in "".join(lines)
 
 
-def test_a_legend_says_equal_only_of_what_is_and_near_of_what_no_chart_could_tell_apart():
+def test_a_legend_distinguishes_equal_curves_from_near_curves():
     near = curve(FALLING + 0.004 * X / 19, X, "near", mark="D")
     assert groups(GD, near) == [(0, 1)]
     assert are_equal(GD, BOUND)
@@ -91,7 +91,7 @@ def alike_on(on: Axes, *series: Series) -> list[tuple[int, ...]]:
     return alike(series, on, [tuple(range(len(series)))])
 
 
-def test_curves_are_near_by_their_values_and_not_by_the_dots_of_a_low_chart():
+def test_nearness_of_curves_depends_on_values_rather_than_on_chart_height():
     apart = curve(FALLING + 0.03, X, "apart", mark="D")
     low = [GD, apart, BOUND]
     assert coincident(low, lay(low, axes(), 120, 16)[0]) == [(0, 1, 2)]
@@ -102,7 +102,7 @@ def test_curves_are_near_by_their_values_and_not_by_the_dots_of_a_low_chart():
 
 
 @pytest.mark.parametrize(("factor", "near"), [(1.0, True), (1.05, True), (1.2, False), (8.0, False)])
-def test_on_a_logarithmic_axis_nearness_is_a_factor_however_long_the_axis(factor: float, near: bool):
+def test_nearness_on_a_log_axis_is_a_factor_independent_of_its_length(factor: float, near: bool):
     y = 10.0 ** (-X / 2)
     on = axes(y_limits=(1e-13, 1), y_log=True)
     groups = alike_on(on, curve(y, X, "one", mark="A"), curve(factor * y, X, "other", mark="B"))
@@ -133,20 +133,20 @@ def laid(series: list[Series], on: Axes):
         ([BOUND, GD], [1.0, 1.0]),
     ],
 )
-def test_of_lines_only_what_goes_beyond_another_is_drawn(series: list[Series], drawn: list[float]):
+def test_only_the_part_of_a_line_beyond_other_lines_is_drawn(series: list[Series], drawn: list[float]):
     lines = laid(series, axes())
     is_drawn = lines.shown & ~repeated(series, lines)
     assert (is_drawn.sum(1) / lines.shown.sum(1)).tolist() == pytest.approx(drawn, abs=0.06)
 
 
-def test_lines_of_a_group_are_drawn_once_as_the_group_is():
+def test_lines_of_a_group_are_not_marked_as_repeated():
     lines = laid([SHORT, BOUND], axes())
     assert repeated([SHORT, BOUND], lines).any()
     assert not repeated([SHORT, BOUND], lines, [(0, 1)]).any()
 
 
 @pytest.mark.parametrize(("x_log", "y_log"), [(False, False), (True, False), (False, True), (True, True)])
-def test_a_line_with_gaps_is_where_it_was_and_goes_on_where_the_other_ends(x_log: bool, y_log: bool):
+def test_a_line_with_gaps_keeps_its_place_and_resumes_after_the_other_line(x_log: bool, y_log: bool):
     x = np.geomspace(1, 100, 7)  # so few points that segments lead into the gaps
     full_bound = curve(1 / x, x, "bound", style="dashed")
     fine = np.geomspace(1, 100, 500)
@@ -167,7 +167,7 @@ def test_a_line_with_gaps_is_where_it_was_and_goes_on_where_the_other_ends(x_log
     assert np.abs(again.centre[0] - lines.centre[1])[is_shown].max() <= 1
 
 
-def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_the_screen():
+def test_partly_coinciding_lines_are_not_drawn_thicker():
     near = replace(PARTING, y=PARTING.y + 0.4 / 80)
     alone, both = (paint_series(series, axes(), 60, 20) for series in ([BOUND], [BOUND, near]))
     begin = np.s_[:, :24]
@@ -175,7 +175,7 @@ def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_th
     assert not np.array_equal(alone.glyphs, both.glyphs)
 
 
-def test_a_band_has_the_gaps_of_its_line():
+def test_a_band_has_gaps_at_the_gaps_of_its_line():
     banded = replace(BOUND, band=(BOUND.y - 0.1, BOUND.y + 0.1))
     lines = laid([SHORT, banded], axes())
     _, once = drawn_once([SHORT, banded], axes(), lines)
@@ -187,7 +187,7 @@ def test_a_band_has_the_gaps_of_its_line():
         np.testing.assert_allclose(edge[~gone], once.y[~gone] + away, atol=1e-9)
 
 
-def test_lines_that_run_along_each_other_for_a_while_are_printed_once_there():
+def test_partly_coinciding_lines_are_printed_once_where_they_coincide():
     lines = printed([BOUND, PARTING], axes(), 80, 24, colour=False).split("\n")
     chart = [line[4:40] for line in lines if line.endswith("│")]
     first = set("".join(chart)) & set("ox")

@@ -115,17 +115,17 @@ def shipped_pictures() -> Iterator[tuple[str, list[KindPlace]]]:
         ("#0000ff", (0.45201, -0.03246, -0.31153)),
     ],
 )
-def test_oklab_is_that_of_css_color_4(colour: str, expected: tuple[float, float, float]) -> None:
+def test_oklab_values_equal_those_of_css_color_4(colour: str, expected: tuple[float, float, float]) -> None:
     np.testing.assert_allclose(oklab(linear(colour)), expected, atol=1e-4)
 
 
 @looped("sight", SIGHTS)
-def test_every_sight_leaves_greys_as_they_are(sight: str) -> None:
+def test_colour_vision_deficiencies_leave_greys_unchanged(sight: str) -> None:
     np.testing.assert_allclose(SIGHTS[sight] @ np.ones(3), 1.0, atol=1e-5)
 
 
 @pytest.mark.slow
-def test_curves_that_meet_in_a_shipped_picture_differ_for_every_sight_by_colour_or_else_by_letter() -> None:
+def test_curves_of_shipped_pictures_differ_by_colour_or_letter_for_every_colour_vision() -> None:
     pairs: dict[frozenset[KindPlace], str] = {}
     for title, curves in shipped_pictures():
         if len(curves) > DISTINCT_BY_COLOUR:
@@ -147,7 +147,9 @@ def test_curves_that_meet_in_a_shipped_picture_differ_for_every_sight_by_colour_
 
 @looped("theme_name", COLOUR_THEMES)
 @looped("sight", SIGHTS)
-def test_one_curve_of_every_kind_and_lines_of_the_theory_differ(theme_name: str, sight: str) -> None:
+def test_colours_of_single_curves_and_lines_of_theory_are_distinguishable(
+    theme_name: str, sight: str
+) -> None:
     look = COLOUR_THEMES[theme_name].palette
     alone = [look.of(KindPlace(kind)) for kind in look.kinds]
     assert min(distance(*pair, sight) for pair in combinations(alone, 2)) > LEAST
@@ -157,9 +159,7 @@ def test_one_curve_of_every_kind_and_lines_of_the_theory_differ(theme_name: str,
 
 @looped("theme_name", COLOUR_THEMES)
 @looped("kind", HUES)
-def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(
-    theme_name: str, kind: str
-) -> None:
+def test_each_kind_has_six_shades_of_its_hue_ordered_by_contrast(theme_name: str, kind: str) -> None:
     look: Palette = COLOUR_THEMES[theme_name].palette
     low, high = HUES[kind]
     shades = look.kinds[kind]  # type: ignore[index]
@@ -171,7 +171,7 @@ def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(
 
 
 @looped("theme_name", COLOUR_THEMES)
-def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less(theme_name: str) -> None:
+def test_coloured_lines_and_text_contrast_with_the_background(theme_name: str) -> None:
     look = COLOUR_THEMES[theme_name]
     assert look.theme.background == look.palette.ground
     assert look.theme.surface is not None
@@ -187,7 +187,7 @@ def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less
         palette.use(before)
 
 
-def test_curves_of_a_kind_spread_over_its_shades_in_their_order() -> None:
+def test_curves_of_a_kind_use_its_shades_in_order() -> None:
     look = COLOUR_THEMES["dark"].palette
     for total in range(2, SHADES + 1):
         shades = [look.of(place) for place in kind_places(["exact"] * total)]
@@ -198,7 +198,7 @@ def test_curves_of_a_kind_spread_over_its_shades_in_their_order() -> None:
     assert list(dict.fromkeys(many)) == list(look.kinds["exact"])
 
 
-def test_places_are_counted_kind_by_kind() -> None:
+def test_places_are_counted_within_each_kind() -> None:
     assert kind_places(["exact", "sparse", "exact"]) == [
         KindPlace("exact", 0, 2),
         KindPlace("sparse", 0, 1),

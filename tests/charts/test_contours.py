@@ -21,7 +21,7 @@ def test_a_level_line_of_a_plane_is_straight_and_exact():
     assert path.sum(axis=1) == pytest.approx(np.full(len(path), 2.5))
 
 
-def test_on_a_log_axis_levels_are_interpolated_in_logarithms():
+def test_levels_on_a_log_axis_are_interpolated_in_logarithms():
     x, y = np.array([1.0, 100.0]), np.array([1.0, 10_000.0])
     path = level_lines(x, y, np.array([[0.0, 2.0], [0.0, 2.0]]), 1.0, x_log=True, y_log=True)
     assert (path[:, 1].min(), path[:, 1].max()) == pytest.approx((1.0, 10_000.0))
@@ -29,14 +29,14 @@ def test_on_a_log_axis_levels_are_interpolated_in_logarithms():
 
 
 @pytest.mark.parametrize("function", [np.exp, np.tanh, lambda t: 1 / (1 + t * t)])
-def test_on_a_coarse_grid_a_level_is_that_of_the_function(function):
+def test_level_lines_on_a_coarse_grid_agree_with_the_function(function):
     """Linear interpolation errs by .003 or more."""
     y, x, level = np.linspace(0.5, 2.5, 13), np.array([0.0, 1.0, 2.0]), function(1.43)
     path = level_lines(x, y, np.repeat(function(y)[:, None], 3, 1), level)
     assert path[:, 1] == pytest.approx(np.full(len(path), 1.43), abs=5e-4)
 
 
-def test_values_that_do_not_pass_the_level_have_no_line():
+def test_values_that_do_not_cross_a_level_have_no_line():
     """A cubic that overshoots would pass it."""
     x = np.arange(6.0)
     steps = np.repeat(np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])[:, None], 6, 1)
@@ -44,7 +44,7 @@ def test_values_that_do_not_pass_the_level_have_no_line():
     assert not len(level_lines(x, x, steps, -0.02))
 
 
-def test_pieces_are_set_apart_and_a_ring_is_closed():
+def test_pieces_of_a_level_line_are_separated_and_rings_are_closed():
     x = np.linspace(-3, 3, 41)
     rings = level_lines(x, x, np.minimum(*(np.hypot(x - at, x[:, None]) for at in (-1.5, 1.5))), 1.0)
     lifted = np.flatnonzero(np.isnan(rings[:, 0]))
@@ -58,14 +58,14 @@ def test_pieces_are_set_apart_and_a_ring_is_closed():
 @pytest.mark.parametrize(
     "heights", [np.zeros((3, 3)), np.full((3, 3), math.nan), np.eye(3)[:1], np.eye(3)[:, :1]]
 )
-def test_no_crossing_is_no_line(heights):
+def test_a_map_without_crossings_has_no_level_line(heights):
     crossings = level_lines(
         np.arange(1.0, heights.shape[1] + 1), np.arange(1.0, heights.shape[0] + 1), heights, 0.5
     )
     assert crossings.shape == (0, 2)
 
 
-def test_nothing_is_drawn_next_to_what_is_missing():
+def test_no_level_line_is_drawn_beside_missing_cells():
     x = np.arange(5.0)
     values = np.tile(x, (5, 1))
     values[2:, :] = math.nan
@@ -73,7 +73,7 @@ def test_nothing_is_drawn_next_to_what_is_missing():
 
 
 @pytest.mark.filterwarnings("error")
-def test_infinite_values_are_missing_and_give_no_warning():
+def test_infinite_values_count_as_missing_without_a_warning():
     x = np.arange(5.0)
     heights = np.tile(x, (5, 1))
     heights[2:, :] = [math.inf, math.inf, -math.inf, math.inf, math.inf]
@@ -95,7 +95,7 @@ def naive_line(across, down, wide, high):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_dots_of_lines_are_passed_by_the_pen_and_leave_no_gap(seed):
+def test_dots_of_a_line_follow_its_path_without_gaps(seed):
     rng = np.random.default_rng(seed)
     across, down = rng.uniform(-15, 55, 6), rng.uniform(-15, 39, 6)
     across[3] = math.nan if seed % 3 == 0 else across[3]
@@ -126,7 +126,7 @@ def test_lines_through_corners_and_along_borders_are_drawn():
 
 
 @pytest.mark.parametrize("steep", [False, True])
-def test_dashes_have_gaps_in_any_direction(steep):
+def test_dashes_have_gaps_along_steep_and_flat_lines(steep):
     along, still = np.array([0.0, 29.0]), np.array([2.0, 2.0])
     dots = line_dots(*((still, along) if steep else (along, still)), "dashed", 30, 30)
     assert dots.sum() == 20
@@ -144,7 +144,7 @@ def seen(contour: ContourView | None, marks: tuple[Marked, ...] = (), **picture)
     return heat_map(Look(map_view), heat)
 
 
-def test_a_line_of_the_theory_is_drawn_where_it_has_its_level_beside_the_marks():
+def test_a_line_of_theory_is_drawn_at_its_level_beside_the_marks():
     values = np.add.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])  # log₁₀ x + y
     contour = ContourView("critical", "chi-perp", "exact", 1.5, values)
     line, mark = seen(contour, marks=(Marked("here", (), (1.0,)),)).contours
@@ -153,14 +153,14 @@ def test_a_line_of_the_theory_is_drawn_where_it_has_its_level_beside_the_marks()
     assert np.log10(line.path[:, 0]) + line.path[:, 1] == pytest.approx(np.full(len(line.path), 1.5))
 
 
-def test_a_line_that_is_less_than_proved_looks_otherwise_and_one_that_is_nowhere_is_not_listed():
+def test_an_unproved_line_has_another_style_and_an_absent_line_is_omitted():
     values = np.add.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
     (line,) = seen(ContourView("limit", "chi-perp", "asymptotic", 1.5, values)).contours
     assert line.style == "sparse"
     assert seen(ContourView("nowhere", "chi-perp", "exact", 9.0, values)).contours == ()
 
 
-def test_of_several_learners_a_map_says_whose_it_is():
+def test_a_map_names_its_learner_if_several_learners_exist():
     assert seen(None, title="Map").title == "Map"
     map_view = view_of(
         Picture(x="k", y="cw", measure=catalogue.make("measures", "loss"), title="Map"),

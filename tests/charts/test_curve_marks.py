@@ -18,12 +18,12 @@ def places(letter: str, *series, **on) -> list[tuple[int, int]]:
     )
 
 
-def test_a_curve_of_few_points_has_its_letter_at_each_of_them_and_nowhere_else():
+def test_a_curve_of_few_points_has_letters_exactly_at_its_points():
     few = curve([1, 0, 0.5], [0, 10, 19], mark="A")
     assert places("A", few) == [(0, 0), (31, 10), (59, 5)]
 
 
-def test_curves_that_coincide_take_their_points_by_turns():
+def test_letters_of_coinciding_curves_alternate_along_their_points():
     x = np.linspace(0, 19, 6)
     same = [curve(np.linspace(1, 0, 6), x, name, mark=name) for name in "AB"]
     places_by_name = {name: places(name, *same) for name in "AB"}
@@ -31,20 +31,20 @@ def test_curves_that_coincide_take_their_points_by_turns():
     assert places_by_name["A"][-1] == (59, 10)
 
 
-def test_points_that_are_many_or_dense_have_letters_along_the_way():
+def test_many_or_dense_points_share_few_letters():
     many = curve(np.linspace(1, 0, 20), mark="A")
     assert len(places("A", many)) < 6
     dense = curve([1, 0.5, 0], [0, 0.1, 0.2], mark="A")
     assert len(places("A", dense)) == 1
 
 
-def test_a_curve_that_is_0_up_to_rounding_has_no_letter():
+def test_a_curve_of_rounding_errors_has_no_letter():
     y = [0.5, 1e-30, 0.5]
     letters = places("A", curve(y, [0, 10, 19], mark="A"), y_limits=(0.01, 1), y_log=True, y_rounding=1e-20)
     assert [column for column, _ in letters] == [0, 59]
 
 
-def test_where_a_curve_is_0_on_a_logarithmic_axis_a_sign_stands_at_its_foot():
+def test_a_sign_marks_zeros_at_the_foot_of_a_log_axis():
     y, on = [0.5, 1e-30, 0.0, 0.5], {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-20}
     signs = places("▾", curve(y, [0, 6, 12, 19], mark="A"), **on)
     assert [row for _, row in signs] == [10, 10]
@@ -54,7 +54,7 @@ def test_where_a_curve_is_0_on_a_logarithmic_axis_a_sign_stands_at_its_foot():
     assert not places("▾", many, **on)
 
 
-def test_a_letter_stands_on_the_line_that_is_drawn_for_curves_that_run_along_each_other():
+def test_letters_of_coinciding_curves_stand_on_their_shared_line():
     y = np.full(40, 0.443)
     same = [
         curve(y, np.linspace(0, 19, 40), "A", mark="A"),
@@ -73,14 +73,14 @@ def test_an_arrow_and_its_letter_stand_where_a_curve_leaves_the_chart():
     assert "↓" not in "".join(rows)
 
 
-def test_below_a_logarithmic_axis_the_arrow_points_down_and_not_for_rounding():
+def test_an_arrow_points_down_below_a_log_axis_except_for_rounding():
     on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-20}
     low = curve([0.5, 1e-6, 1e-30, 0.5], [0, 6, 12, 19], mark="A")
     assert places("↓", low, **on) == [(19, 10)]
     assert not places("↓", low), "a linear axis is left at the foot by rounding alone"
 
 
-def test_arrows_of_two_curves_at_one_place_do_not_cover_each_other():
+def test_arrows_of_two_curves_at_the_same_place_do_not_overlap():
     high = [curve([0.5, 3, 0.5], [0, 10, 19], mark=letter) for letter in "AB"]
     assert len(places("↑", *high)) == 1
 

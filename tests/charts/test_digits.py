@@ -27,11 +27,13 @@ def column(*numbers: float, rounding: float = 1e-11, digits: int = 1) -> list[st
         ((3.2e9, 12.0), ["3.20e+09", "1.20e+01"]),
     ],
 )
-def test_a_column_has_one_notation_in_which_only_rounding_is_0(numbers: tuple[float, ...], texts: list[str]):
+def test_a_column_has_one_notation_and_only_rounding_is_shown_as_0(
+    numbers: tuple[float, ...], texts: list[str]
+):
     assert column(*numbers) == texts
 
 
-def test_numbers_on_a_logarithmic_axis_have_two_digits_and_are_never_0():
+def test_numbers_on_a_log_axis_have_two_digits_and_are_never_0():
     assert column(1.0, 3.3e-5) == ["1.00000", "0.00003"]
     assert column(1.0, 3.3e-5, digits=2) == ["1.00e+00", "3.30e-05"]
     assert column(2e-7, 4.4e-12, rounding=0.0, digits=2) == ["2.00e-07", "4.40e-12"]
@@ -49,11 +51,11 @@ def test_numbers_on_a_logarithmic_axis_have_two_digits_and_are_never_0():
         (5.7e11, "5.7e+11"),
     ],
 )
-def test_whole_places_of_up_to_seven_digits_have_all_of_them(x: float, text: str):
+def test_whole_numbers_of_up_to_seven_digits_are_shown_completely(x: float, text: str):
     assert number(x) == text
 
 
-def test_counts_have_the_digits_that_say_something():
+def test_counts_are_shown_with_their_significant_digits():
     assert [count_text(count) for count in (12, 48.817, 943725.0, 3.2e9)] == [
         "12",
         "48.817",
@@ -62,6 +64,6 @@ def test_counts_have_the_digits_that_say_something():
     ]
 
 
-def test_no_ratio_but_0_is_shown_as_0():
+def test_only_the_ratio_0_is_shown_as_0():
     texts = [ratio_text(number) for number in (0.0, 3.5e-4, 0.023, 1.529, 100.13, 1e5, -0.4)]
     assert texts == ["0.000", "3.5e-04", "0.023", "1.529", "100.130", "1.0e+05", "-0.400"]

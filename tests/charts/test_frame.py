@@ -15,7 +15,7 @@ LOG = Axes("数学の損失", "η", "loss", (1e-4, 1), (1e-6, 10), x_log=True, y
 
 
 @pytest.mark.parametrize("axes", [LOSS, LOG, Axes("", "", "", (-1, 1), (1e-9, 2e-9))])
-def test_every_size_gives_exactly_that_many_cells(axes):
+def test_a_frame_has_exactly_the_requested_cells(axes):
     for width in (*range(1, 24), 40, 80, 200):
         for height in (*range(1, 13), 24, 60):
             framed = frame(axes, width, height)
@@ -36,7 +36,7 @@ def test_the_plot_area_is_blank_and_enclosed():
     assert framed.lines[framed.top + framed.rows][framed.left + framed.columns] == "┘"
 
 
-def test_the_upper_border_has_the_label_of_y_and_the_title_and_the_last_line_that_of_x():
+def test_a_frame_shows_y_label_and_title_above_and_x_label_below():
     surround = frame(LOSS, 80, 24)
     assert surround.lines[0].startswith("   ┌─ loss ──")
     assert surround.lines[0].endswith("── Square loss ─┐")
@@ -47,7 +47,7 @@ def test_the_upper_border_has_the_label_of_y_and_the_title_and_the_last_line_tha
 LONG = "examples k until the average square loss is below 0.1"
 
 
-def test_a_title_that_has_no_room_beside_the_label_is_cut_or_left_out():
+def test_a_title_without_room_is_cut_or_omitted():
     assert "t" * 50 in frame(Axes("t" * 50, "k", LONG, (0, 1), (0, 1)), 120, 24).lines[0]
     line = frame(Axes("t" * 60, "k", LONG, (0, 1), (0, 1)), 120, 24).lines[0]
     assert LONG in line
@@ -58,7 +58,7 @@ def test_a_title_that_has_no_room_beside_the_label_is_cut_or_left_out():
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 11), (60, 9)])
-def test_a_label_that_is_the_title_is_not_repeated(size):
+def test_a_label_equal_to_the_title_is_not_repeated(size):
     lines = frame(Axes("Excess risk", "k", "excess risk", (0, 1), (0, 1)), *size).lines
     assert "\n".join(lines).casefold().count("excess risk") == 1
 
@@ -81,19 +81,19 @@ def test_the_label_of_x_never_touches_a_number(width):
     "limits", [(0.0121, 0.988), (0.16, 1.34), (0.3, 2.0), (1.0, 128.0), (0.97, 1.03), (2.1, 2.9)]
 )
 @pytest.mark.slow
-def test_nine_rows_or_seven_of_a_log_axis_have_three_numbers_on_the_y_axis(limits, log, rows):
+def test_the_y_axis_has_three_numbers_on_nine_rows_or_seven_log_rows(limits, log, rows):
     surround = frame(Axes("", "k", "loss", (0, 1), limits, y_log=log), 80, rows + 3)
     assert surround.rows == rows
     labels = [line[: surround.left - 1].strip() for line in surround.lines[1 : 1 + rows]]
     assert len({label for label in labels if label}) >= 3
 
 
-def test_an_arrow_says_that_x_falls_in_time():
+def test_an_arrow_marks_an_x_axis_that_falls_in_time():
     lines = frame(Axes("", "loss", "norm", (0, 1), (0, 1), x_falls=True), 60, 20).lines
     assert "← loss, falling" in lines[-1]
 
 
-def test_small_frames_give_up_ticks_and_keep_the_border():
+def test_small_frames_omit_ticks_and_keep_the_border():
     assert "examples k  128" in frame(LOSS, 80, 6).lines[-1]
     assert "Square loss" in frame(LOSS, 80, 6).lines[0]
     assert "128" not in "".join(frame(LOSS, 80, 5).lines)
@@ -106,7 +106,7 @@ def test_log_axes_have_decade_labels():
 
 
 @pytest.mark.parametrize("axes", [LOSS, LOG])
-def test_ticks_stand_where_the_raster_paints_their_values(axes):
+def test_ticks_stand_at_the_painted_positions_of_their_values(axes):
     framed = frame(axes, 80, 24)
     ticked = [row for row, line in enumerate(framed.lines) if line[framed.left - 1] == "┤"]
     assert len(ticked) > 2
@@ -123,7 +123,7 @@ def test_ticks_stand_where_the_raster_paints_their_values(axes):
         assert picture.colours[-1, place] == 0
 
 
-def test_repeated_requests_are_answered_from_the_cache():
+def test_repeated_frames_come_from_the_cache():
     assert frame(LOSS, 77, 23) is frame(LOSS, 77, 23)
 
 

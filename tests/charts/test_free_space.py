@@ -25,7 +25,7 @@ def test_sentences_cover_free_cells_only_and_keep_their_order(seed: int):
     assert upper.row + len(upper.lines) <= lower.row
 
 
-def test_no_sentence_is_placed_if_one_does_not_fit():
+def test_sentences_are_placed_only_if_all_fit():
     is_free = np.zeros((6, 80), dtype=bool)
     is_free[2, 10:70] = True
     assert place_sentences(SENTENCES[:1], is_free)

@@ -61,7 +61,7 @@ def test_every_digit_equals_the_naive_painting(logs):
         assert lines(painted(heat_map, colours=None)) == words
 
 
-def test_cells_reach_half_way_to_their_neighbours():
+def test_cells_extend_halfway_to_their_neighbours():
     assert cell_borders(np.array([1.0, 2.0, 4.0]), False).tolist() == [0.5, 1.5, 3.0, 5.0]
     assert cell_borders(np.array([1.0, 10.0, 1000.0]), True) == pytest.approx([10**-0.5, 10**0.5, 1e2, 1e4])
 
@@ -70,7 +70,7 @@ def test_cells_reach_half_way_to_their_neighbours():
     ("value", "log", "expected"),
     [(8.0, False, [4, 12]), (-8.0, False, [-12, -4]), (0.0, False, [-0.5, 0.5]), (8.0, True, [4, 16])],
 )
-def test_a_single_value_has_a_cell_around_it(value, log, expected):
+def test_the_cell_of_a_single_value_surrounds_it(value, log, expected):
     assert cell_borders(np.array([value]), log) == pytest.approx(expected)
 
 
@@ -82,14 +82,14 @@ def test_borders_of_extreme_values_are_finite_and_increase(log):
     assert (np.diff(edges) > 0).all()
 
 
-def test_a_border_belongs_to_the_cell_above_it():
+def test_a_value_on_a_border_belongs_to_the_upper_cell():
     values = np.array([0.5, 1.5, 2.5, 3.5])
     assert cells_at(np.arange(5), Scale((0.0, 4.0), False, 5), values).tolist() == [0, 1, 2, 3, 3]
     powers = np.array([2.0, 8.0, 32.0])  # borders 1, 4, 16 and 64
     assert cells_at(np.arange(4), Scale((1.0, 64.0), True, 4), powers).tolist() == [0, 1, 2, 2]
 
 
-def test_the_order_in_which_values_are_given_does_not_matter():
+def test_the_order_of_input_values_does_not_matter():
     z = np.arange(12.0).reshape(3, 4)
     ordered = heat(z, [1, 2, 4, 8], [1, 5, 6], stderr=z / 10)
     other = HeatMap(
@@ -110,7 +110,7 @@ def test_the_order_in_which_values_are_given_does_not_matter():
         ({"z": [[1.0]], "y": [math.nan]}, "finite"),
     ],
 )
-def test_values_that_form_no_grid_are_refused(wrong, told):
+def test_values_off_a_grid_are_refused(wrong, told):
     with pytest.raises(ValueError, match=told):
         heat(**wrong)
 
@@ -149,11 +149,11 @@ def test_equal_values_are_in_the_middle_of_the_scale(log):
         ([0.0, 0.0], False, [STEPS // 2] * 2),
     ],
 )
-def test_values_of_any_size_have_a_step(values, log, steps):
+def test_values_of_any_size_have_a_colour_step(values, log, steps):
     assert value_scale(np.array(values), log).steps(np.array(values), STEPS).tolist() == steps
 
 
-def test_values_that_the_scale_cannot_show_are_named():
+def test_values_outside_the_scale_are_named():
     assert value_scale(np.array([1.0, math.inf, math.nan, 2.0]), False).hidden == "1 infinite"
     assert value_scale(np.array([0.0, -1.0, 2.0, 3.0]), True).hidden == "2 not above 0"
     negative = value_scale(np.array([-1.0, -2.0]), True)
@@ -172,7 +172,7 @@ def test_missing_cells_are_dotted_and_named():
     assert "···" not in "\n".join(lines(compose(heat(), 80, 24, COLOURS).cells))
 
 
-def test_rows_that_are_numbered_have_ticks_at_whole_numbers_alone():
+def test_numbered_rows_have_ticks_only_at_whole_numbers():
     for height in range(8, 30):
         numbered = arrange(heat(np.zeros((6, 3))).axes, 60, height, (1, 2)).y_ticks
         assert numbered
@@ -181,13 +181,13 @@ def test_rows_that_are_numbered_have_ticks_at_whole_numbers_alone():
     assert any("." in label for _, label in between)
 
 
-def test_nothing_known_at_all_can_be_shown():
+def test_a_map_without_known_values_can_be_shown():
     heat_map = heat(np.full((2, 2), math.nan), z_log=True)
     for colours in (COLOURS, None):
         assert "not computed yet" in "".join(lines(compose(heat_map, 80, 24, colours).cells))
 
 
-def test_the_colours_are_those_of_matplotlib_and_turned_round_on_light_ground():
+def test_the_colours_equal_viridis_of_matplotlib_and_are_reversed_on_light_ground():
     from matplotlib import colormaps
 
     table = np.array(colormaps["viridis"].colors) * 255
@@ -199,7 +199,7 @@ def test_the_colours_are_those_of_matplotlib_and_turned_round_on_light_ground():
 
 
 @pytest.mark.parametrize("dark_is_more", [False, True])
-def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
+def test_contour_lines_contrast_like_text_with_every_colour(dark_is_more):
     colours = colour_map(dark_is_more)
     for (red, green, blue), light in zip(colours.tints.tolist(), colours.light.tolist(), strict=True):
         linear = [
@@ -211,7 +211,7 @@ def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
         assert contrast >= 4.5
 
 
-def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
+def test_a_contour_is_drawn_over_the_colours_at_its_place():
     across = ContourLine("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
     cells = painted(heat([[0, 1, 5], [0, 1, 5]], contours=(across,)))
     letters = [set(line) for line in lines(cells)]
@@ -227,7 +227,7 @@ def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
     assert set(expected.tolist()) == {BLACK, WHITE}
 
 
-def test_contours_without_colour_have_their_own_marks_and_names():
+def test_contours_without_colour_have_separate_marks_and_names():
     lifted = np.array([[0.5, 1.2], [1.5, 1.2], [math.nan, math.nan], [2.5, 1.2], [3.5, 1.2]])
     heat_map = heat(
         contours=(
@@ -251,7 +251,7 @@ def test_points_and_the_cursor_stand_in_their_cells():
     assert "o" not in "".join(text)
 
 
-def test_the_cell_under_a_character_is_the_one_at_its_centre():
+def test_a_character_shows_the_cell_at_its_centre():
     for seed in range(4):
         heat_map = random_heat(seed, (True, False, False))
         for row in range(6):
@@ -293,7 +293,7 @@ def test_a_reading_names_its_axes():
 
 
 @pytest.mark.parametrize("colours", [COLOURS, None])
-def test_every_size_is_filled_exactly(colours):
+def test_a_heat_map_fills_every_size_exactly(colours):
     for width in (0, 1, 5, 12, 20, 43, 44, 80, 200):
         for height in (0, 1, 4, 8, 9, 14, 24, 60):
             sheet = compose(
@@ -304,7 +304,7 @@ def test_every_size_is_filled_exactly(colours):
             assert sheet.top + sheet.rows <= height
 
 
-def test_a_wide_sheet_has_the_scale_at_the_right_with_its_numbers_and_label():
+def test_a_wide_sheet_shows_the_scale_with_numbers_and_label_on_the_right():
     sheet = compose(criticality(), 80, 24, COLOURS)
     text = lines(sheet.cells)
     assert "┌─ C_w ─" in text[0]
@@ -343,13 +343,13 @@ def test_the_numbers_of_the_scale_are_never_cropped():
         assert shown == wanted[::-1]
 
 
-def test_a_narrow_sheet_has_the_scale_below_between_its_ends():
+def test_a_narrow_sheet_shows_the_scale_below_between_its_end_values():
     text = lines(compose(heat(z_label="loss"), 36, 16, COLOURS).cells)
     assert any(line.startswith("0 ███") and line.endswith("███ 5") for line in text)
     assert any("colour: loss" in line for line in text)
 
 
-def test_without_colour_the_scale_is_in_words_and_all_is_ascii():
+def test_without_colour_the_scale_is_in_words_and_the_map_is_ascii():
     for size in ((80, 24), (120, 40), (200, 60), (36, 16)):
         cells = compose(criticality(), *size, None).cells
         text = "\n".join(lines(cells))
@@ -379,7 +379,7 @@ def test_y_may_increase_downwards():
         assert sheet.shown.y[iy] == (1 if sheet is down else 40)
 
 
-def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
+def test_unlit_rows_are_grey_or_dotted_and_explained_in_words():
     unlit = np.arange(1, 41) > 20
     heat = matrix(y_down=True, unlit=unlit, unlit_words="not seen yet")
     coloured, plain = (compose(heat, 80, 30, colours) for colours in (COLOURS, None))
@@ -396,7 +396,7 @@ def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
     assert not read_cell(heat, 0, 3).text.endswith("not seen yet")
 
 
-def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_said():
+def test_a_map_without_room_shows_and_names_the_cells_around_its_focus():
     sheet = compose(matrix(y_down=True, focus=(90, 35), full_size=(100, 40)), 60, 14, COLOURS, foot="")
     shown = sheet.shown
     assert len(shown.x) <= sheet.columns
@@ -412,7 +412,7 @@ def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_
     assert "".join(map(chr, cut.cells.glyphs[-1])) == foot, "what has no room is left out as a whole"
 
 
-def test_marked_columns_are_marked_on_the_frame_where_they_are_in_sight():
+def test_visible_marked_columns_are_marked_on_the_frame():
     heat = matrix(columns=(Column("the target", 37),))
     sheet = compose(heat, 80, 24, COLOURS)
     frame = (sheet.top - 1, "▼"), (sheet.top + sheet.rows, "▲")
@@ -424,7 +424,7 @@ def test_marked_columns_are_marked_on_the_frame_where_they_are_in_sight():
     assert "▼ the target" in "".join(map(chr, sheet.cells.glyphs.flatten()))
 
 
-def test_rows_may_have_names_in_place_of_numbers():
+def test_rows_can_have_names_instead_of_numbers():
     heat = HeatMap(np.arange(3), np.arange(2), np.zeros((2, 3)), y_names=("A GD", "B EGU"), y_down=True)
     sheet = compose(heat, 60, 12, COLOURS)
     lines = ["".join(map(chr, line)) for line in sheet.cells.glyphs]

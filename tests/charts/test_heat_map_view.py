@@ -66,7 +66,7 @@ def cells(view):
     ]
 
 
-async def test_it_shows_colours_frame_scale_and_legend():
+async def test_a_heat_map_shows_colours_frame_scale_and_legend():
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -80,7 +80,7 @@ async def test_it_shows_colours_frame_scale_and_legend():
         assert {len(line) for line in lines} == {80}
 
 
-async def test_only_half_blocks_and_what_lies_over_them_leave_the_ground():
+async def test_only_half_blocks_points_and_lines_have_a_coloured_background():
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:
         app.view.styles.background = "#102030"
@@ -93,7 +93,7 @@ async def test_only_half_blocks_and_what_lies_over_them_leave_the_ground():
 
 
 @pytest.mark.parametrize("look", COLOUR_THEMES)
-async def test_little_looks_like_the_ground_and_much_stands_out(look):
+async def test_low_values_resemble_the_background_and_high_values_contrast_with_it(look):
     before = palette.current()
     palette.use(COLOUR_THEMES[look].palette)
     try:
@@ -127,7 +127,7 @@ async def test_arrow_keys_move_the_cursor_over_cells_and_stop_at_the_ends():
         assert sum("╋" in line for line in shown(app.view)) == 1
 
 
-async def test_the_mouse_points_at_what_is_under_it():
+async def test_hovering_reads_the_cell_under_the_mouse():
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -140,7 +140,7 @@ async def test_the_mouse_points_at_what_is_under_it():
         assert app.view.reading.text == before
 
 
-async def test_the_cursor_stays_when_values_come_and_is_kept_inside():
+async def test_the_cursor_stays_at_new_values_and_inside_the_map():
     app = Chart(heat(np.full((4, 4), math.nan)))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("up", "right")
@@ -151,7 +151,7 @@ async def test_the_cursor_stays_when_values_come_and_is_kept_inside():
         assert shown(app.view)[-1].strip() == "x 3, y 2: 5"
 
 
-async def test_moving_the_cursor_refreshes_little_and_showing_the_same_nothing():
+async def test_a_cursor_move_refreshes_few_cells_and_unchanged_data_refresh_none():
     app = Chart(criticality())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("right")
@@ -164,7 +164,7 @@ async def test_moving_the_cursor_refreshes_little_and_showing_the_same_nothing()
         assert sum(region.area for region in regions) < 120
 
 
-async def test_without_colour_there_are_digits(monkeypatch):
+async def test_a_heat_map_without_colour_shows_digits(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:
@@ -174,7 +174,7 @@ async def test_without_colour_there_are_digits(monkeypatch):
         assert "digits 0 to 9: layer variance from" in text
 
 
-async def test_sixteen_colours_are_too_few(monkeypatch):
+async def test_a_terminal_of_sixteen_colours_gets_digits(monkeypatch):
     monkeypatch.setattr(Console, "color_system", "standard")
     app = Chart(criticality())
     async with app.run_test(size=(80, 24)) as pilot:
@@ -182,7 +182,7 @@ async def test_sixteen_colours_are_too_few(monkeypatch):
         assert "digits 0 to 9" in "".join(shown(app.view))
 
 
-async def test_ascii_only_is_ascii_alone():
+async def test_ascii_mode_draws_only_ascii():
     app = Chart(criticality(), ascii_only=True)
     app._filters.append(AsciiFilter())
     async with app.run_test(size=(80, 24)) as pilot:
@@ -196,7 +196,7 @@ async def test_ascii_only_is_ascii_alone():
         assert "digits 0 to 9" in text
 
 
-async def test_a_change_of_theme_turns_the_colours_round():
+async def test_a_change_of_theme_reverses_the_colours():
     before = palette.current()
     try:
         palette.use(palette.DARK)

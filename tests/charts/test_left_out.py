@@ -24,7 +24,7 @@ def test_curves_that_leave_the_chart_at_the_top_are_named():
     assert remark(curve([0.5, 2, np.inf], mark="A")) == "above the chart: A · 1 point not drawn (≤ 0 or ∞)"
 
 
-def test_on_a_logarithmic_axis_curves_that_leave_it_at_the_foot_are_named():
+def test_curves_that_leave_a_log_axis_at_the_foot_are_named():
     on = {"y_limits": (0.2, 1), "y_log": True}
     assert remark(curve(Y, mark="A"), curve(Y + 0.2, mark="B"), **on) == "below the chart: A"
     both = curve([0.5, 2, 0.1], mark="A")
@@ -32,7 +32,7 @@ def test_on_a_logarithmic_axis_curves_that_leave_it_at_the_foot_are_named():
     assert not remark(curve(Y - 0.2, mark="A")), "a linear axis is cut there for rounding alone"
 
 
-def test_of_lines_beside_the_curves_no_points_are_counted():
+def test_hidden_points_of_lines_are_not_counted():
     on = {"y_limits": (0.1, 1), "y_log": True}
     assert not remark(curve(Y, mark="A"), curve(0 * Y, style="dashed"), **on)
     assert remark(curve(0 * Y, mark="A"), **on) == "20 points not drawn (≤ 0 or ∞)"
@@ -41,20 +41,20 @@ def test_of_lines_beside_the_curves_no_points_are_counted():
 @pytest.mark.parametrize(
     ("y", "is_drawn"), [(Y, True), (0 * Y, False), (1e-9 + 0 * Y, False), ([0.5], True), ([], True)]
 )
-def test_a_legend_names_the_lines_that_are_there(y, is_drawn):
+def test_a_legend_names_only_drawn_lines(y, is_drawn):
     on = axes(y_limits=(0.1, 1), y_log=True)
     series = [curve(Y, name="GD", mark="A"), curve(y, name="bound", style="dashed")]
     assert paint_series(series, on, 20, 6).left_out == (frozenset() if is_drawn else {1})
     assert ("╌╌╌ bound" in printed(series, on, 60, 20, colour=False)) == is_drawn
 
 
-def test_a_learner_that_is_not_on_the_chart_keeps_its_name():
+def test_the_legend_keeps_the_name_of_a_learner_outside_the_chart():
     gone = [curve(Y + 5, name="GD", mark="A"), curve(Y, name="EGU", mark="B")]
     assert not paint_series(gone, axes(), 20, 6).left_out
     assert "GD" in printed(gone, axes(), 60, 20, colour=False)
 
 
-def test_lines_and_marks_that_leave_the_chart_are_named_as_curves_are():
+def test_lines_and_marks_that_leave_the_chart_are_named():
     bound = curve(3 * Y, name="least ‖w‖∞", style="long")
     assert remark(curve(Y, mark="A"), bound) == "above the chart: least ‖w‖∞"
     on = {"y_limits": (0.2, 1), "y_log": True}
@@ -63,7 +63,7 @@ def test_lines_and_marks_that_leave_the_chart_are_named_as_curves_are():
     assert remark(*bounds, **on) == "below the chart: bound"
 
 
-def test_cells_of_0_up_to_rounding_are_gaps_and_counted_separately():
+def test_cells_of_rounding_errors_are_gaps_counted_separately():
     on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-15}
     dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
     words = remark(dashed_off, **on)
@@ -74,5 +74,5 @@ def test_cells_of_0_up_to_rounding_are_gaps_and_counted_separately():
     assert len(columns) == 3
 
 
-def test_places_without_a_logarithm_are_named_by_the_axis():
+def test_the_remark_names_the_x_axis_of_places_without_a_logarithm():
     assert remark(curve([0.5, 0.5], [0, 10]), x_limits=(1, 19), x_log=True) == "x ≤ 0 not shown"

@@ -29,7 +29,7 @@ def test_entries_show_mark_sample_and_name_of_named_series():
     assert lines(SERIES, 80, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;29:┄┄┄ EGU±;"]
 
 
-def test_entries_wrap_and_then_their_names_are_cut():
+def test_entries_wrap_before_their_names_are_cut():
     assert lines(SERIES, 30, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;", "0:┄┄┄ EGU±;"]
     assert lines(SERIES, 30, 1) == ["0:A;4:╌╌╌ lower bound;22:┄┄┄ EGU±;"], "tables name curves, and no lines"
     words = ("LayerNorm", "A"), ("standardisation", "B")
@@ -37,7 +37,7 @@ def test_entries_wrap_and_then_their_names_are_cut():
     assert lines(learners, 44, 1) == ["0:A Lay… of the inp…;21:B sta… of the inp…;"], "no line needs the room"
 
 
-def test_words_that_names_share_are_removed_first():
+def test_words_shared_by_names_are_removed_first():
     alike = [curve([0], name=f"elimination, side = {n}", mark=chr(65 + n)) for n in range(6)]
     (row,) = legend(alike, 78, 1)
     assert [piece.text for piece in row] == [
@@ -47,7 +47,7 @@ def test_words_that_names_share_are_removed_first():
 
 @pytest.mark.slow
 @looped("preset", presets.names())
-def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
+def test_cut_names_in_a_legend_stay_distinct(preset: str):
     for series in series_of(preset):
         for width, row_limit in ((52, 4), (78, 5), (118, 11)):
             rows = legend(series, width, 2, most_lines=row_limit)
@@ -59,7 +59,7 @@ def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
             assert not alike, "nor are they but for letters"
 
 
-def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():
+def test_a_legend_of_many_curves_keeps_every_letter():
     many = [curve([0], name=f"a learner with a long name, η = {n}", mark=chr(65 + n)) for n in range(26)]
     for width, row_limit in ((78, 8), (78, 2), (52, 4)):
         rows = legend([*many, PROVED], width, 2, "paused", most_lines=row_limit)
@@ -80,7 +80,7 @@ def test_a_note_leaves_the_last_cell_blank(width: int):
         assert [piece.column + cell_len(piece.text) for piece in notes] == [width - 1]
 
 
-def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
+def test_lines_name_their_learners_by_letter_before_words_are_cut():
     curves = [curve([0], name=f"EGU, η = 1/{n}", mark="AB"[n]) for n in range(2)]
     bounds = [
         curve([n], name=f"low bound of {learner_curve.name}", style="dashed")
@@ -93,7 +93,7 @@ def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
     ]
 
 
-def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
+def test_lines_lose_values_of_axes_before_names_are_cut():
     kinds = ("gaussian", "rademacher")
     curves = [
         curve([at], name=f"{learner_name}, matrix = {kind}", mark="ABCD"[at])
@@ -112,7 +112,7 @@ def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
     assert all(name in told for name in names)
 
 
-def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
+def test_a_line_shared_by_several_learners_is_named_once_without_their_names():
     curves = [curve([9], name=curve_name, mark=mark) for curve_name, mark in (("GD", "A"), ("EGU", "B"))]
     for heights, names in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
         bounds = [
@@ -129,7 +129,7 @@ def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
     assert {"╌╌╌ bound of GD", "≡ ╌╌╌ bound of EGU"} <= {piece.text for row in rows for piece in row}
 
 
-def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
+def test_a_note_omits_complete_remarks_before_it_cuts_a_remark():
     two = "not run below 0.1 · ┊ the table: α = 0.1"
     assert lines(SERIES[:1], 41, 2, two)[-1].endswith(f":{two};")
     assert lines(SERIES[:1], 40, 2, two)[-1].endswith(":not run below 0.1;")
@@ -138,7 +138,7 @@ def test_of_a_note_whole_remarks_are_left_out_before_one_is_cut():
 
 @looped("width", range(1, 60, 3))
 @looped("row_limit", [0, 1, 2, 5])
-def test_nothing_leaves_the_width_or_overlaps(width, row_limit):
+def test_legend_entries_stay_within_the_width_and_do_not_overlap(width, row_limit):
     rows = legend([curve([0], name=f"curve 数 {n}", mark="A") for n in range(30)], width, row_limit, "paused")
     assert len(rows) <= row_limit
     for row in rows:
@@ -150,7 +150,7 @@ def test_nothing_leaves_the_width_or_overlaps(width, row_limit):
 PROVED = curve([0], name="ri-signed", formula="c(1 − k/d)", style="dashed")
 
 
-def test_lines_that_differ_by_values_alone_are_named_once_at_last_and_not_cut():
+def test_lines_differing_only_in_values_are_named_once_instead_of_cut():
     curves = [curve([n], name=f"net, n = {n}", mark=chr(65 + n)) for n in range(9)]
     span_bounds = [curve([9 + n], name=f"span bound, n = {n}", style="dashed") for n in range(9)]
     other = curve([20], name="doubling bound", style="dashed")
@@ -162,7 +162,7 @@ def test_lines_that_differ_by_values_alone_are_named_once_at_last_and_not_cut():
     ]
 
 
-def test_of_a_sweep_each_learner_is_named_once_before_the_letters_of_its_curves():
+def test_a_legend_names_each_learner_of_a_sweep_once():
     learners = ("GD", "least squares", "EGU", "EGU±, slow", "spindly")
     names = [f"{learner}, d = {d}" for d in (32, 64, 128, 256, 512) for learner in learners]
     curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
@@ -178,7 +178,7 @@ def test_of_a_sweep_each_learner_is_named_once_before_the_letters_of_its_curves(
     assert all(curves[piece.index].mark == piece.text for piece in letters)
 
 
-def test_named_by_learner_curves_that_coincide_keep_their_sign():
+def test_coinciding_curves_keep_their_sign_in_a_legend_by_learner():
     names = [f"{learner}, d = {d}" for learner in ("least squares", "spindly") for d in (32, 64, 128)]
     curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
     curves[4:] = [curve([3], name=names[n], mark=chr(65 + n)) for n in (4, 5)]
@@ -186,8 +186,8 @@ def test_named_by_learner_curves_that_coincide_keep_their_sign():
     bounds = [curve([9], name=f"bound of {names[n]}", style="dashed") for n in (0, 3, 4)]
     rows = legend([*curves, *bounds], 60, 2, most_lines=2, groups=[(3, 4, 5), (1, 2), (7, 8)])
     assert [" ".join(piece.text for piece in row) for row in rows] == [
-        "least squares A B ≈ C spindly D ≡ E ≡ F ╌╌╌ bound of A",
-        "╌╌╌ of D ≡ ╌╌╌ of E",
+        "least squares A B ≈ C spindly D ≡ E ≡ F",
+        "in order: d = 32, 64, 128 ╌╌╌ bound of A ╌╌╌ of D ≡ of E",
     ]
     rows = legend(curves, 34, 2, most_lines=2, groups=[(0, 3, 4, 5)])
     texts = [piece.text for row in rows for piece in row]
@@ -195,7 +195,7 @@ def test_named_by_learner_curves_that_coincide_keep_their_sign():
     assert texts[-3:] == ["D", "E", "F"], "the lead belongs to another learner"
 
 
-def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
+def test_the_last_remark_of_a_note_is_omitted_before_names_of_curves():
     names = ("GD, standardised", "GD, LayerNorm of the input", "Adam, cosine", "Adam, rates by layer",
              "GD, clipped by value", "GD, L1 decay")  # fmt: skip
     curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
@@ -205,7 +205,7 @@ def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
     assert sum(len(piece.text) > 1 for piece in pieces[:-1]) == len(names)
 
 
-def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once():
+def test_lines_differing_only_in_values_are_merged_before_words_are_cut():
     curves = [curve([n], name=f"ηS = {n}.5", mark=chr(65 + n)) for n in range(7)]
     recursions = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]
     rows = legend([*curves, *recursions], 78, 2, most_lines=3)
@@ -218,19 +218,19 @@ def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once()
     )
 
 
-def test_where_not_both_have_room_a_formula_stands_for_a_longer_name():
+def test_a_formula_replaces_a_longer_name_if_room_is_short():
     bound = curve([0], name="rotation-invariant bound", formula="1 − k/d", style="dashed")
     assert lines([bound], 40, 1) == ["0:╌╌╌ rotation-invariant bound 1 − k/d;"]
     assert lines([bound], 30, 1) == ["0:╌╌╌ 1 − k/d;"]
 
 
-def test_formulas_go_first_where_not_all_has_room():
+def test_formulas_are_omitted_first_if_room_is_short():
     series = [*SERIES[:1], PROVED]
     assert lines(series, 40, 1) == ["0:A ─── GD;11:╌╌╌ ri-signed c(1 − k/d);"]
     assert lines(series, 30, 1) == ["0:A ─── GD;11:╌╌╌ ri-signed;"]
 
 
-def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
+def test_names_shown_in_the_picture_are_omitted_before_the_legend_grows():
     series = [*SERIES[:1], PROVED]
     texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most_lines=2, named={1})]
     assert texts == [["A ─── GD"]]
@@ -240,7 +240,7 @@ def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
     assert lines(series, 9, 1) == ["0:A;2:…;"], "where nothing helps there is an ellipsis"
 
 
-def test_series_that_run_along_each_other_are_one_entry():
+def test_coinciding_series_share_a_legend_entry():
     series = [PROVED, curve([0], name="GD", mark="A"), curve([0], name="EGU", mark="C")]
     assert lines(series, 60, 1, groups=[(1, 0)]) == ["0:A ─── GD;9:≡ ╌╌╌ ri-signed c(1 − k/d);38:C ─── EGU;"]
     assert lines(series, 24, 3, groups=[(1, 0)]) == ["0:A ─── GD;9:≡ ╌╌╌ ri-signed;", "0:C ─── EGU;"]
@@ -253,7 +253,7 @@ def test_series_that_run_along_each_other_are_one_entry():
 
 @pytest.mark.parametrize("preset", ["rates-128", "all-targets-128", "noise-64"])
 @pytest.mark.parametrize("width", [52, 78])
-def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
+def test_the_legend_names_every_bound_of_a_preset(preset, width):
     experiment = presets.load(preset)
     bounds = [planned.line for planned in plan_run(experiment).lines if planned.on_problem.holds]
     series = [
@@ -265,7 +265,7 @@ def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
     assert {piece.index for row in rows for piece in row} == set(range(len(series)))
 
 
-def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
+def test_the_line_of_a_coinciding_curve_omits_the_name_of_the_curve():
     series = [
         curve([1.0, 2.0], name="net, cw = 1", mark="A"),
         curve([1.0, 2.0], name="recursion of net, cw = 1", style="dashed"),
@@ -278,7 +278,7 @@ def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
     ]  # fmt: skip
 
 
-def test_lines_that_several_curves_run_along_are_named_once():
+def test_lines_coinciding_with_several_curves_are_named_once():
     names = [f"net, cw = {number}" for number in range(4)]
     series = [
         curve([number], name=curve_name, mark=chr(65 + number)) for number, curve_name in enumerate(names)
@@ -299,7 +299,7 @@ def test_lines_that_several_curves_run_along_are_named_once():
     )
 
 
-def test_the_longest_formulas_go_first():
+def test_the_longest_formulas_are_omitted_first():
     series = [
         curve([0], name="GD", mark="A"),
         curve([0], name="ri", formula="1 − k/d", style="dashed"),
@@ -311,7 +311,7 @@ def test_the_longest_formulas_go_first():
     assert "s_i" not in row
 
 
-def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
+def test_a_line_beside_its_coinciding_curve_omits_repeated_values():
     series = [
         curve([1.0, 2.0], name="elimination, r = 3, side = 16", mark="E"),
         curve([1.0, 2.0], name="ladder, r = 3, side = 16", style="dashed"),
@@ -323,7 +323,7 @@ def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
     ]  # fmt: skip
 
 
-def test_names_of_curves_stay_before_lines_named_again():
+def test_names_of_curves_have_priority_over_repeated_names_of_lines():
     curves = [curve([n, n], name=f"net number {n}, C_w = {n}", mark="ABCDEFG"[n]) for n in range(7)]
     recursions = [
         curve([n, n], name=f"recursion of {learner_curve.name}", style="dotted")
@@ -336,6 +336,6 @@ def test_names_of_curves_stay_before_lines_named_again():
     assert told.count("┄┄┄ recur") == 1
 
 
-def test_equal_curves_have_another_sign_than_equal_numbers_also_in_ascii():
+def test_equal_curves_and_equal_numbers_have_different_signs_also_in_ascii():
     assert SAME == "≡ "
     assert to_ascii("A ─── GD, r = 1 ≡ B ─── net") == "A --- GD, r = 1 ==B --- net"

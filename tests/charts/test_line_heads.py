@@ -29,7 +29,7 @@ def line(direction: str, holds: bool, binds: bool) -> TheoryLine:
     )
 
 
-def test_a_line_says_its_name_formula_direction_and_source() -> None:
+def test_a_line_states_its_name_formula_direction_and_source() -> None:
     about_line = line("lower", True, True).statement
     assert head(about_line).plain == "it: 1 − k, lower bound; us (it)"
     assert head(about_line._replace(title="bound")).plain == "bound: 1 − k, lower bound; us (it)"
@@ -45,7 +45,7 @@ def test_a_line_says_its_name_formula_direction_and_source() -> None:
         (line("exact", True, False), "Does not apply", "as it is told"),
     ],
 )
-def test_a_line_applies_is_there_to_be_beaten_or_neither(
+def test_the_standing_of_a_line_is_applicable_beatable_or_inapplicable(
     theory_line: TheoryLine, words: str, reason: str
 ) -> None:
     finding = standing(theory_line, "GD")
@@ -53,7 +53,7 @@ def test_a_line_applies_is_there_to_be_beaten_or_neither(
 
 
 @looped("line", [theory_line for theory_line in catalogue.defaults("theory") if not theory_line.experimental])
-def test_every_line_is_called_by_few_words(line: Line) -> None:
+def test_every_line_has_a_short_title_without_commas(line: Line) -> None:
     assert line.title, "its name in presets is no word"
     assert "," not in line.title, "which would be taken for values of axes"
     assert len(line.title) <= WIDEST_TITLE
@@ -66,7 +66,7 @@ def test_no_two_lines_have_the_same_name_in_lists() -> None:
     assert {"limit of ridge regression", "wide limit of the catapult"} < {*names}
 
 
-def test_lists_and_pages_say_the_same_of_every_line() -> None:
+def test_lists_and_pages_describe_every_line_equally() -> None:
     console = Console(width=1000)
     with console.capture() as printed:
         console.print(members_list("theory"))
@@ -76,12 +76,12 @@ def test_lists_and_pages_say_the_same_of_every_line() -> None:
         assert about("theory", kind).plain.startswith(headline)
 
 
-def test_the_meaning_of_a_line_begins_with_a_capital_unless_it_begins_with_a_formula() -> None:
+def test_the_meaning_of_a_line_begins_with_a_capital_or_a_formula() -> None:
     assert meaning("ri-signed").startswith("No rotation-invariant learner")
     assert meaning("percolation").startswith("c times "), "C is something else"
     assert meaning("missing-entry").startswith("Lower bound on")
 
 
 @looped("kind", list(catalogue.members("theory")))
-def test_the_meaning_of_a_line_names_no_other_line_by_its_code(kind: str) -> None:
+def test_the_meaning_of_a_line_contains_no_code_names_of_lines(kind: str) -> None:
     assert "`" not in meaning(kind)

@@ -13,7 +13,7 @@ X = np.linspace(0, 19, 200)
 FALLING = curve(1 - X / 19, X, "ri-signed", style="dashed")
 
 
-def test_a_name_stands_near_the_end_of_its_line():
+def test_the_name_of_a_line_stands_near_its_end():
     picture = paint_series([FALLING], axes(), 60, 20)
     [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if "ri-signed" in line]
     column = line.index("ri-signed")
@@ -25,14 +25,14 @@ def test_a_name_stands_near_the_end_of_its_line():
     assert np.abs(cells - (row, column + 8)).sum(1).min() <= 10
 
 
-def test_a_formula_that_is_shorter_than_the_name_stands_for_it():
+def test_a_formula_shorter_than_the_name_replaces_it():
     for formula, shown in (("1 − k/d", "1 − k/d"), ("", "the bound"), ("max(0, 1 − k/d)", "the bound")):
         line = curve(1 - X / 19, X, "the bound", style="dashed", formula=formula)
         painted = "\n".join(text(paint_series([line], axes(), 60, 20)))
         assert [name for name in ("1 − k/d", "the bound", "max") if name in painted] == [shown]
 
 
-def test_a_line_that_ends_before_the_border_has_its_name_behind_its_end():
+def test_the_name_of_a_line_ending_early_follows_its_end():
     short = curve([0.5, 0.5], [0, 9], "svd", style="dotted")
     [line] = [line for line in text(paint_series([short], axes(), 60, 20)) if "svd" in line]
     assert line.index("svd") in range(29, 33)
@@ -52,13 +52,13 @@ def test_a_name_covers_neither_curves_nor_letters_nor_other_names():
     )
 
 
-def test_two_of_the_lines_that_run_along_each_other_are_named():
+def test_only_two_of_several_coinciding_lines_are_named():
     same = [curve(1 - X / 19, X, f"2/{n}", style="dashed") for n in range(4)]
     other = curve(X / 19, X, "other", style="dashed")
     assert paint_series([*same, other], axes(), 60, 20).named == {0, 1, 4}
 
 
-def test_of_two_lines_within_a_row_the_upper_is_named_above_and_the_lower_below():
+def test_the_upper_of_two_close_lines_is_named_above_the_lower_below():
     pair = [curve(0.9 - X / 22, X, "lower", style="dashed"), curve(0.94 - X / 22, X, "upper", style="dashed")]
     for lines in (pair, pair[::-1]):
         picture = paint_series(lines, axes(), 60, 14)
@@ -70,7 +70,7 @@ def test_of_two_lines_within_a_row_the_upper_is_named_above_and_the_lower_below(
             assert np.sign(row + 0.5 - height) == side
 
 
-def test_a_line_of_a_learner_is_named_by_its_letter():
+def test_a_line_names_its_learner_by_letter():
     gd = curve(0 * X + 0.9, X, "GD, η = 1", mark="A")
     painted = "\n".join(
         text(paint_series([gd, curve(0.4 - X / 60, X, "bound of GD, η = 1", style="dashed")], axes(), 60, 20))
@@ -78,7 +78,7 @@ def test_a_line_of_a_learner_is_named_by_its_letter():
     assert "bound of A" in painted
 
 
-def test_above_a_falling_line_a_name_begins_at_it():
+def test_the_name_above_a_falling_line_begins_at_the_line():
     falling = [curve(0.9 - X / 20, X, "upper", style="dashed"), curve(0.5 - X / 20, X, "GD", mark="A")]
     below = curve(np.maximum(0.84 - X / 20, 0), X, "EGU", mark="B")
     picture = paint_series([*falling, below], axes(), 60, 20)
@@ -86,7 +86,7 @@ def test_above_a_falling_line_a_name_begins_at_it():
     assert row + 0.5 < 20 * (1 - (0.9 - 19 / 20 * line.index("upper") / 59))
 
 
-def test_curves_with_letters_and_names_without_room_are_not_written():
+def test_the_picture_omits_names_of_lettered_curves_and_names_without_room():
     assert not paint_series([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
     assert not paint_series([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named
     assert not paint_series([curve(np.full(200, np.nan), X, "gone", style="dashed")], axes(), 60, 20).named
@@ -106,7 +106,7 @@ def is_within_a_row(line, other) -> bool:
     return np.abs(line.y - other.y).max() <= 0.08
 
 
-def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():
+def test_a_name_is_nearest_to_its_own_line():
     rng = np.random.default_rng(1)
     seen = 0
     for _ in range(40):
@@ -125,14 +125,14 @@ def test_a_name_is_nearer_to_its_line_than_to_any_other_line_or_curve():
     assert seen > 40
 
 
-def test_a_line_between_others_has_no_name_in_the_picture():
+def test_a_line_between_close_curves_has_no_name_in_the_picture():
     between = [curve(np.full(200, y), X, f"c{y}", style="solid", mark="A") for y in (0.45, 0.55)]
     line = curve(np.full(200, 0.5), X, "ri-signed", style="dashed")
     assert paint_series([line], axes(), 60, 20).named == {0}
     assert not paint_series([*between, line], axes(), 60, 20).named
 
 
-def test_a_line_that_is_hidden_at_its_end_has_its_name_where_it_is_apart():
+def test_a_line_hidden_at_its_end_is_named_at_its_separate_part():
     bound, gd = curve(np.maximum(1 - X / 5, 0), X, "bound", style="dashed"), curve(X * 0, X, "GD", mark="A")
     picture = paint_series([gd, bound], axes(), 60, 20)
     assert picture.named == {1}

@@ -13,7 +13,7 @@ from .test_view_plot import FIRST, RATES, SECOND, TWO, along
 from .test_view_plot import curve as curve_along
 
 
-def test_each_curve_has_a_chart_with_the_axes_of_all():
+def test_charts_of_single_curves_share_their_axes():
     look = Look(TWO)
     shown, more = multiples(look, 4, FIRST.learner)
     axes = plot(look).axes
@@ -24,13 +24,13 @@ def test_each_curve_has_a_chart_with_the_axes_of_all():
         assert {series.name for series in chart.series if series.mark} == {curve.name}
 
 
-def test_where_there_is_little_room_the_selected_learner_is_among_those_shown():
+def test_small_screens_show_the_chart_of_the_selected_learner():
     shown, more = multiples(Look(TWO), 1, SECOND.learner)
     assert [chart.axes.title for chart in shown] == ["B eta = 0.2"]
     assert more == 1
 
 
-def test_only_what_is_compared_has_charts_of_its_own():
+def test_only_compared_curves_have_separate_charts():
     """References alone have no charts, for example in a picture along an axis before its first point."""
     assert has_multiples(Look(TWO))
     references = [replace(curve, is_reference=True) for curve in TWO.curves]
@@ -51,7 +51,7 @@ def test_many_curves_have_one_chart_per_learner_unless_the_user_decides():
     assert not Look(look.view, options=ChartOptions(multiples=False)).resolved.multiples
 
 
-def test_a_chart_of_a_learner_has_only_lines_that_are_the_same_for_all_its_curves():
+def test_the_chart_of_a_learner_shows_only_lines_shared_by_its_curves():
     curves = [
         curve_along(f"{learner}, s = {s}", RATES, RATES, learner=learner, apart=(s,))
         for learner in ("A", "B")

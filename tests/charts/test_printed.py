@@ -15,21 +15,21 @@ SERIES = [
 ]
 
 
-def test_no_marker_is_used_twice_while_there_are_others():
+def test_markers_are_unique_while_unused_markers_remain():
     lettered = [curve(np.full(9, 0.1), name=f"net {mark}", mark=mark) for mark in "ABCDEFGHIJ"]
     lines = [curve(np.full(9, 0.05 * at), name=f"line {at}") for at in range(10)]
     interleaved = [series for pair in zip(lettered, lines, strict=True) for series in pair]
     assert len(set(_series_markers(interleaved))) == len(interleaved)
 
 
-def test_the_chart_has_the_size_asked_for():
+def test_a_printed_chart_has_the_requested_size():
     for size in ((80, 24), (40, 12), (20, 5), (5, 2)):
         lines = printed(SERIES, axes(), *size, colour=False).split("\n")
         assert len(lines) == size[1]
         assert max(map(cell_len, lines)) <= size[0]
 
 
-def test_curves_read_without_colour():
+def test_printed_curves_are_distinguishable_without_colour():
     text = printed(SERIES, axes(), 80, 24, colour=False)
     assert "\x1b" not in text
     assert text.count("o") > 20
@@ -46,7 +46,7 @@ def test_dashed_curves_are_sparse_dots():
     assert "b" in row
 
 
-def test_of_curves_that_run_along_each_other_each_is_seen():
+def test_every_coinciding_curve_is_visible():
     y = np.linspace(1, 0, 20)
     along = [curve(y, name="bound", style="dashed"), *(curve(y, name=mark, mark=mark) for mark in "ABC")]
     rows = [line for line in printed(along, axes(), 80, 24, colour=False).split("\n") if line.endswith("│")]
@@ -54,7 +54,7 @@ def test_of_curves_that_run_along_each_other_each_is_seen():
         assert "".join(rows).count(mark) > 10
 
 
-def test_colour_is_written_only_when_asked_for():
+def test_a_printed_chart_has_colour_codes_on_request():
     assert "\x1b[38;2;255;0;0m" in printed([curve([0, 1], colour="#ff0000")], axes(), 60, 20, colour=True)
 
 
@@ -66,7 +66,7 @@ def test_nan_and_infinities_are_left_out_and_counted():
     assert "".join(inside).count("o") == 1
 
 
-def test_nothing_to_draw_still_gives_axes():
+def test_a_chart_without_data_has_axes():
     assert "┌" in printed([], axes(), 60, 20, colour=False)
     assert "┌" in printed([curve([math.nan])], axes(), 60, 20, colour=False)
 

@@ -14,7 +14,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize("colours", [COLOURS, None])
-def test_it_has_the_size_and_the_text_of_the_sheet(colours):
+def test_a_printed_heat_map_has_the_size_and_text_of_its_sheet(colours):
     for size in ((80, 24), (120, 40), (30, 10), (5, 2)):
         text = printed_heat_map(criticality(), *size, colours).split("\n")
         assert len(text) == size[1]
@@ -23,7 +23,7 @@ def test_it_has_the_size_and_the_text_of_the_sheet(colours):
         assert [ESCAPE.sub("", line) for line in text] == [line.rstrip() for line in sheet]
 
 
-def test_colours_are_written_only_when_there_are_any():
+def test_a_printed_heat_map_has_colour_codes_only_with_colours():
     assert "\x1b" not in printed_heat_map(criticality(), 80, 24, None)
     coloured = printed_heat_map(criticality(), 80, 24, COLOURS)
     lowest = ";".join(map(str, COLOURS.colours[0].tolist()))

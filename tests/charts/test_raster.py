@@ -39,14 +39,14 @@ def test_every_dot_equals_the_naive_painting_on_log_axes(logs):
         assert dots(painted([curve(y, x)], on)) == expected
 
 
-def test_many_series_on_one_x_paint_what_they_paint_alone():
+def test_series_with_a_shared_x_are_painted_as_if_alone():
     rng = np.random.default_rng(2)
     x = np.sort(rng.uniform(0, 19, 50))
     series = [curve(rng.random(50), x if index % 2 else x + 0.1) for index in range(8)]
     assert dots(painted(series)) == set.union(*(dots(painted([one_series])) for one_series in series))
 
 
-def test_unsorted_x_is_drawn_in_the_order_of_x():
+def test_unsorted_points_are_joined_in_the_order_of_x():
     rng = np.random.default_rng(3)
     x, y = rng.uniform(0, 19, 30), rng.random(30)
     order = np.argsort(x)
@@ -90,7 +90,7 @@ def test_values_without_a_logarithm_are_masked_and_counted():
     assert picture.remark == "x ≤ 0 not shown · 2 points not drawn (≤ 0 or ∞)"
 
 
-def test_a_segment_that_leaves_the_limits_is_cut_at_the_border():
+def test_a_segment_leaving_the_limits_is_cut_at_the_border():
     positions = dots(painted([curve([0.5, 2.0], [0, 15])]))
     assert {column for _, column in positions} == set(range(6))
     assert min(row for row, _ in positions) == 0
@@ -109,7 +109,7 @@ def test_enormous_values_do_not_overflow():
 
 
 @pytest.mark.parametrize("style", ["dashed", "dotted"])
-def test_dashes_stand_still_while_data_grow(style):
+def test_dashes_stay_in_place_while_data_grow(style):
     y = np.linspace(1, 0.2, 200)
     x = np.linspace(0, 19, 200)
     dashes = dots(painted([curve(y, x, style=style)]))
@@ -120,7 +120,7 @@ def test_dashes_stand_still_while_data_grow(style):
         assert {dot for dot in part if dot[1] < done} == {dot for dot in dashes if dot[1] < done}
 
 
-def test_later_series_own_the_cells_they_share():
+def test_later_series_determine_the_colour_of_shared_cells():
     flat = curve([0.5, 0.5], [0, 19], name="")
     picture = painted([flat, flat, curve([0.5, 0.5], [0, 9], name="")])
     row = picture.colours[picture.colours.max(axis=1) >= 0][0]
@@ -162,7 +162,7 @@ def test_faint_series_can_be_distinguished():
     assert picture.faint[-1].all()
 
 
-def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
+def test_marks_stand_at_the_last_visible_points_without_overlap():
     flat = [curve([1.0] * 20, mark=letter) for letter in "AB"]
     picture = painted([*flat, curve([0.0, 0.0, math.nan], [0, 9, 19], mark="C")])
     assert text(picture)[0].endswith("A")
@@ -171,26 +171,26 @@ def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
     assert (picture.colours[0, -1], picture.colours[0, -3], picture.colours[-1, 4]) == (0, 1, 2)
 
 
-def test_marks_stand_side_by_side_only_where_there_is_no_room_to_stand_apart():
+def test_marks_without_room_stand_side_by_side():
     flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "ABCDEFGHIJ"[:COLUMNS]]
     marks = [letter for letter in text(painted(flat))[0] if letter.isalpha()]
     assert sorted(marks) == sorted("ABCDEFGHIJ"[:COLUMNS])
 
 
-def test_a_single_point_of_a_line_beside_the_curves_is_more_than_a_dot():
+def test_a_single_point_of_a_line_is_drawn_as_a_bullet():
     for x in range(20):
         picture = painted([curve([0.5], [x], "", style="long"), curve([1.0], [9])])
         assert ["•" in line for line in text(picture)] == [False, False, True, False, False]
 
 
-def test_the_playhead_stands_behind_the_curves():
+def test_the_playhead_is_drawn_behind_the_curves():
     picture = painted([curve([1, 1], [0, 19])], playhead=19)
     assert [row[-1] for row in text(picture)[1:]] == ["┊"] * (ROWS - 1)
     assert text(picture)[0][-1] != "┊"
     assert "┊" not in "".join(text(painted([], playhead=25)))
 
 
-def test_the_playhead_stands_before_what_is_shaded():
+def test_the_playhead_is_drawn_over_shaded_regions():
     x = np.array([0.0, 19.0])
     shade = curve([math.nan] * 2, x, "", band=(np.zeros(2), np.ones(2)), is_region=True)
     picture = painted([shade], playhead=0)
@@ -216,7 +216,7 @@ def test_integer_arrays_are_accepted():
     )
 
 
-def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve_and_hides_nothing():
+def test_a_region_of_theory_is_lighter_than_an_error_band():
     x, nothing = np.array([0.0, 19.0]), [math.nan] * 2
     band = np.array([-math.inf] * 2), np.array([0.75, 0.75])
     light = painted([curve(nothing, x, "", band=band, is_region=True, faint=True)])
@@ -227,7 +227,7 @@ def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve
     assert not painted([curve(nothing, x, "", band=band, is_region=True)], on).remark
 
 
-def test_points_stand_alone_where_they_are_and_no_line_joins_them():
+def test_points_are_drawn_without_joining_lines():
     """Points in the middle of cells: 10 columns of width 0.1, and 5 rows of height 0.2 from the top."""
     x, y = np.array([0.05, 0.55, 0.95]), np.array([0.9, 0.1, 0.5])
     apart = np.column_stack((y, np.full(3, math.nan))).ravel()

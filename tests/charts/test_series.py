@@ -18,12 +18,12 @@ def test_limits_always_make_valid_axes(values):
 
 
 @pytest.mark.parametrize("wrong", [(1, 1), (2, 1), (0, math.inf), (math.nan, 1)])
-def test_axes_refuse_limits_that_are_not_an_interval(wrong):
+def test_axes_refuse_invalid_limits(wrong):
     with pytest.raises(ValueError, match="y_limits"):
         Axes("", "", "", (0, 1), wrong)
 
 
-def test_log_axes_refuse_limits_that_are_not_positive():
+def test_log_axes_refuse_non_positive_limits():
     with pytest.raises(ValueError, match="x_limits must be positive"):
         Axes("", "", "", (0, 1), (0, 1), x_log=True)
 

@@ -20,7 +20,7 @@ SIZES = ((80, 14, 9), (120, 25, 20), (159, 39, 34))
 
 @pytest.mark.slow
 @looped("preset", presets.names())
-def test_a_chart_has_its_rows_three_y_ticks_and_a_legend_of_two_rows(preset: str):
+def test_stored_charts_keep_their_rows_three_y_ticks_and_a_short_legend(preset: str):
     pictures = stored.read(preset)
     assert pictures is not None
     place = presets.names().index(preset) % len(SIZES)
@@ -46,7 +46,7 @@ NOT_A_PLACE = (
 
 @pytest.mark.slow
 @looped("preset", presets.names())
-def test_every_value_of_a_headline_is_within_the_axes_or_in_the_text_of_a_claim(preset: str):
+def test_headline_values_lie_within_the_axes_or_in_the_text_of_a_claim(preset: str):
     pictures = stored.read(preset)
     assert pictures is not None
     if pictures.first is None:

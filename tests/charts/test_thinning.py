@@ -19,7 +19,7 @@ def noise() -> np.ndarray:
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, LONG), (5, LONG - 3), (1000, 1000 + 9 * ENOUGH), (7, 9)])
-def test_a_thinned_stretch_has_the_extremes_of_the_stretch(noise, first, last):
+def test_a_thinned_stretch_keeps_its_extremes(noise, first, last):
     picked = Thinning().pick(noise, first, last)
     assert (np.diff(picked) >= 0).all()
     assert picked[0] >= first
@@ -28,7 +28,7 @@ def test_a_thinned_stretch_has_the_extremes_of_the_stretch(noise, first, last):
     assert noise[picked].min() == noise[first:last].min()
 
 
-def test_a_thinned_curve_is_much_shorter_and_paints_the_same_picture(noise):
+def test_a_thinned_curve_is_shorter_and_paints_the_same_picture(noise):
     full_curve = curve(noise)
     picked = Thinning().pick(noise, 0, LONG)
     assert len(picked) < LONG / 20
@@ -77,13 +77,13 @@ def test_gaps_do_not_hide_extremes(noise):
     assert np.nanmin(noise[picked]) == np.nanmin(noise)
 
 
-def test_a_window_is_cut_out_with_one_point_beyond_each_end():
+def test_a_thinned_window_includes_a_point_beyond_each_end():
     x = np.arange(100.0)
     assert thinned(x, x, 40, 50).tolist() == list(range(39, 52))
 
 
 @pytest.mark.parametrize("half", [0, 1, 7])
-def test_a_running_mean_is_the_mean_of_what_is_around(half):
+def test_a_running_mean_averages_a_symmetric_window(half):
     y = np.random.default_rng(0).normal(size=50)
     at = np.arange(50)
     reach = np.minimum(half, np.minimum(at, 49 - at))
@@ -91,7 +91,7 @@ def test_a_running_mean_is_the_mean_of_what_is_around(half):
     assert Sums().mean(y, at, half) == pytest.approx(naive, abs=1e-12)
 
 
-def test_a_running_mean_of_a_growing_curve_is_that_of_the_whole():
+def test_a_running_mean_of_a_growing_curve_equals_a_fresh_computation():
     buffer = np.random.default_rng(0).normal(size=1000)
     growing = Sums()
     for length in (1, 2, 10, 600, 1000):
@@ -100,7 +100,7 @@ def test_a_running_mean_of_a_growing_curve_is_that_of_the_whole():
         assert grown == pytest.approx(Sums().mean(buffer[:length].copy(), at, 5), abs=1e-10)
 
 
-def test_a_running_mean_leaves_out_what_is_no_number():
+def test_a_running_mean_ignores_nan():
     y = np.array([np.nan, 1.0, 2.0, 6.0, np.nan])
     means = Sums().mean(y, np.arange(5), 1)
     assert means[1:4] == pytest.approx([1.5, 3.0, 4.0])

@@ -48,7 +48,7 @@ def heat() -> Thumbnail:
 
 
 @pytest.mark.parametrize("make", [chart, heat])
-def test_a_thumbnail_has_the_size_that_the_preview_has_room_for_and_comes_back_from_a_file(make):
+def test_a_thumbnail_fits_the_preview_and_survives_a_round_trip(make):
     thumbnail = make()
     assert len(thumbnail.text) <= HEIGHT
     for rows in (thumbnail.text, thumbnail.inks, *([thumbnail.grounds] if thumbnail.grounds else [])):
@@ -60,7 +60,7 @@ def test_a_thumbnail_has_the_size_that_the_preview_has_room_for_and_comes_back_f
 
 @pytest.mark.parametrize("length", [5, 18, 19, 20, 21, 60])
 @pytest.mark.parametrize("count", [2, 6, 30])
-def test_a_legend_that_has_no_room_for_all_curves_ends_in_an_ellipsis(length: int, count: int):
+def test_a_legend_without_room_for_all_curves_ends_in_an_ellipsis(length: int, count: int):
     x = np.arange(20.0)
     names = [f"{number}".ljust(length, "n") for number in range(count)]
     tint = palette.current().of(KindPlace("gradient"))
@@ -71,7 +71,7 @@ def test_a_legend_that_has_no_room_for_all_curves_ends_in_an_ellipsis(length: in
     assert len(shown) == count or legend.rstrip().endswith("…")
 
 
-def test_a_chart_names_its_curves_in_their_colours_and_leaves_the_names_of_lines_to_the_picture():
+def test_a_thumbnail_names_its_curves_in_their_colours():
     thumbnail = chart()
     assert thumbnail.text[-1].strip() == "A GD  B EGU"
     name = thumbnail.text[-1].index("EGU")
@@ -87,13 +87,13 @@ def test_a_chart_names_its_curves_in_their_colours_and_leaves_the_names_of_lines
     assert thumbnail.inks[-1][name] != FRAME
 
 
-def test_a_chart_drawn_for_paper_is_the_same_as_one_for_the_screen():
+def test_a_thumbnail_is_independent_of_the_paper_palette():
     with palette.on_paper():
         paper = chart()
     assert paper == chart()
 
 
-def test_a_heat_map_has_its_colours_behind_each_other_and_tenths_without_any():
+def test_a_heat_map_thumbnail_uses_colours_or_digits_without_colour():
     thumbnail = heat()
     text = shown(thumbnail)
     blocks = {span.style.bgcolor for span in text.spans if span.style.bgcolor is not None}

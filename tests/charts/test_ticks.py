@@ -20,7 +20,7 @@ def test_linear_ticks_are_round():
     assert labels((-3, 3), tick_limit=7) == ["-3", "-2", "-1", "0", "1", "2", "3"]
 
 
-def test_limits_that_rounding_alone_keeps_apart_have_increasing_ticks():
+def test_limits_separated_only_by_rounding_have_increasing_ticks():
     for low in (-2.0, 1e-9, 0.1, 1.0, 123.456, 1e300):
         for units in (1, 2, 3, 4, 5, 8, 16, 100):
             limits = low, low + units * math.ulp(low)
@@ -30,7 +30,7 @@ def test_limits_that_rounding_alone_keeps_apart_have_increasing_ticks():
                     assert places == sorted(set(places))
 
 
-def test_ticks_of_what_is_counted_are_whole_numbers():
+def test_ticks_of_counts_are_whole_numbers():
     for tick_limit in range(2, 20):
         assert all(
             "." not in text for text in [label for _, label in ticks((0.9, 5.1), False, tick_limit, True)]
@@ -39,7 +39,7 @@ def test_ticks_of_what_is_counted_are_whole_numbers():
     assert [label for _, label in ticks((2.9, 9.5), True, 4, is_whole=True)] == ["4", "6", "8"]
 
 
-def test_places_with_names_are_ticks_as_far_as_there_is_room():
+def test_named_places_are_ticks_as_far_as_room_allows():
     named = tuple((float(x), f"x{x}") for x in range(5))
     axes = Axes("", "", "", (-0.5, 4.5), (0, 1), x_names=named)
     assert x_ticks(axes, 9) == named
@@ -50,7 +50,7 @@ def test_places_with_names_are_ticks_as_far_as_there_is_room():
     assert x_ticks(replace(axes, x_names=()), 2) == ticks((-0.5, 4.5), False, 2)
 
 
-def test_named_places_at_uneven_distances_have_ticks_wherever_a_label_fits():
+def test_unevenly_spaced_named_places_have_ticks_where_labels_fit():
     places = 0.078125, 0.15625, 0.3125, 0.625, 1.25, 2.5
     doubled = Axes("", "", "", (0, 2.6), (0, 1), x_names=at_places(places))
     assert [label for _, label in ticks_along(doubled, 72)] == ["0.07812", "0.625", "1.25", "2.5"]
@@ -60,7 +60,7 @@ def test_named_places_at_uneven_distances_have_ticks_wherever_a_label_fits():
     assert ticks_along(replace(doubled, x_names=at_places((1.25,))), 3) == ()
 
 
-def test_powers_of_two_are_divided_in_halves():
+def test_ranges_of_powers_of_two_have_ticks_at_binary_fractions():
     assert labels((0, 128)) == ["0", "32", "64", "96", "128"]
     assert labels((1, 1024), tick_limit=4) == ["256", "512", "768", "1024"]
 
@@ -75,7 +75,7 @@ def test_log_ticks_are_decades():
     assert labels((1e-8, 1), log=True, tick_limit=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
 
 
-def test_where_two_ticks_fit_in_they_are_decades_still():
+def test_few_log_ticks_over_two_decades_are_still_decades():
     assert labels((4, 7e5), log=True, tick_limit=2) == ["10", "10000"]
     assert labels((1e-8, 1), log=True, tick_limit=2) == ["1e-5", "1"]
     for low in range(-12, 9):
@@ -87,7 +87,7 @@ def test_where_two_ticks_fit_in_they_are_decades_still():
                 assert all(math.isclose(math.log10(place), round(math.log10(place))) for place in places)
 
 
-def test_where_few_multiples_fit_in_they_are_some_of_them():
+def test_a_short_log_axis_keeps_some_of_its_multiples_as_ticks():
     assert labels((0.38, 9), log=True, tick_limit=3) == ["0.5", "2"]
     assert labels((0.38, 9), log=True, tick_limit=4) == ["0.5", "1", "2", "5"]
 
@@ -104,7 +104,7 @@ def test_ticks_of_a_low_chart_span_a_log_axis_of_four_multiples(rows):
     assert [label for _, label in ticks_up(axes, rows)] == ["0.01", "0.02", "0.05", "0.1"]
 
 
-def test_less_than_two_decades_are_divided():
+def test_a_log_axis_below_two_decades_has_ticks_between_decades():
     assert labels((0.3, 8), log=True) == ["0.5", "1", "2", "5"]
     assert labels((2.1, 2.9), log=True, tick_limit=5) == ["2.2", "2.4", "2.6", "2.8"]
 
@@ -123,7 +123,7 @@ def test_ticks_are_few_distinct_and_inside(limits, log):
         assert all(low - slack <= place <= high * (1 + 1e-9) for place in places)
 
 
-def test_ticks_at_places_have_the_digits_that_these_have():
+def test_ticks_at_given_places_show_all_their_digits():
     assert [label for _, label in at_places([0, 16, 1024, 1048576])] == ["0", "16", "1024", "1048576"]
     assert [label for _, label in at_places([1e-6, 0.0625, 0.7, 1.5, 1e12])] == [
         "1e-6", "0.0625", "0.7", "1.5", "1e12"

@@ -69,7 +69,7 @@ def along(*names: str, y: np.ndarray | None = None) -> View:
     return view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves)
 
 
-def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_once_in_the_legend():
+def test_a_shared_name_and_a_shared_line_stand_once_in_the_legend():
     y = np.sqrt(RATES)
     curves = [curve(f"net, s = {s}", s * y, RATES, learner="net", apart=(s,)) for s in (1, 2)]
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"), curves="s")
@@ -90,7 +90,7 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
     assert chart(3, 4) == ["limit, s = 1", "limit, s = 2", "s = 1", "s = 2"]
 
 
-def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said_to_be_of_one():
+def test_equal_lines_of_several_curves_are_drawn_once_without_an_owner():
     curves = [
         curve(curve_name, RATES * size, RATES, number=size) for size, curve_name in enumerate(("u", "v"))
     ]
@@ -113,9 +113,7 @@ def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said
 
 
 @pytest.mark.parametrize(("other_learners", "shown"), [([], ["limit, s = 2", "s = 1"]), (["tanh"], None)])
-def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
-    other_learners: list[str], shown
-):
+def test_a_line_names_its_learner_if_other_learners_have_or_await_curves(other_learners: list[str], shown):
     def line_of_learner(learner: str, s: int) -> LineView:
         return LineView(
             name=f"limit of {learner}, s = {s}", values=f", s = {s}", kind="limit", curve=learner, apart=(s,),
@@ -135,7 +133,7 @@ def named(series: Sequence[Series], name: str) -> Series:
     return next(one_series for one_series in series if one_series.name == name)
 
 
-def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond_the_playhead():
+def test_curves_end_at_the_shown_point_and_are_faint_beyond_the_playhead():
     drawn = plot(Look(TWO, point=1, shown=20.0, place=10.0))
     series = drawn.series
     now = named(series, "eta = 0.2")
@@ -148,14 +146,14 @@ def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond
     assert drawn.axes.x_limits == (0.0, 8.0)
 
 
-def test_a_run_that_has_ended_is_whole_while_another_is_played():
+def test_an_ended_run_is_drawn_completely_while_another_run_is_played():
     drawn = plot(Look(TWO, point=1, shown=20.0, place=20.0))
     assert len(named(drawn.series, "eta = 0.1").x) == RECORDS
     assert len(named(drawn.series, "eta = 0.2").x) == 21
     assert drawn.playhead is None
 
 
-def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
+def test_bands_windows_and_smoothing_follow_the_chart_options():
     look = Look(TWO, point=1)
     assert all(part.band is not None for part in plot(look).series)
     assert all(part.band is None for part in plot(replace(look, options=ChartOptions(band=False))).series)
@@ -169,7 +167,7 @@ def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
     assert sum(part.faint for part in smooth) == 2
 
 
-def test_curves_along_a_sweep_axis_are_not_smoothed_and_have_room_at_their_ends():
+def test_curves_along_a_sweep_axis_are_not_smoothed_and_have_margins():
     series, axes, *_ = plot(Look(along("D = 2"), options=ChartOptions(smooth=True)))
     assert named(series, "D = 2").y.tolist() == RATES.tolist()
     assert axes.x_log
@@ -177,7 +175,7 @@ def test_curves_along_a_sweep_axis_are_not_smoothed_and_have_room_at_their_ends(
     assert axes.x_limits[0] < 0.001 < 1.0 < axes.x_limits[1]
 
 
-def test_a_logarithmic_axis_follows_lines_no_more_than_eight_decades_below_all_curves():
+def test_a_log_axis_follows_lines_at_most_eight_decades_below_all_curves():
     y = np.geomspace(1, 1e-6, len(RATES))
 
     def foot(last: float) -> float:
@@ -192,7 +190,7 @@ def test_a_logarithmic_axis_follows_lines_no_more_than_eight_decades_below_all_c
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_bands_along_an_axis_are_not_cut_off_unless_a_logarithmic_axis_would_be_far_longer(log: bool):
+def test_the_y_axis_includes_bands_unless_a_log_axis_would_grow_far_longer(log: bool):
     y, errors = np.full(len(RATES), 2.0), np.array([1.9, 0.5, 1.0, 1.9])
     view = along("D = 2")
     view = replace(view, curves=[curve("D = 2", y, RATES, stderr=errors)])
@@ -202,7 +200,7 @@ def test_bands_along_an_axis_are_not_cut_off_unless_a_logarithmic_axis_would_be_
     assert low > 0.2 if log else low < 0.1
 
 
-def test_bands_of_values_that_are_0_up_to_rounding_do_not_stretch_a_logarithmic_axis():
+def test_bands_of_rounding_errors_do_not_stretch_a_log_axis():
     y, errors = np.array([0.5, 0.1, 3e-34, 0.01]), np.array([0.1, 0.02, 1e-34, 0.002])
     view = along("D = 2")
     view = replace(view, curves=[curve("D = 2", y, RATES, stderr=errors)])
@@ -211,13 +209,13 @@ def test_bands_of_values_that_are_0_up_to_rounding_do_not_stretch_a_logarithmic_
     assert 1e-3 < axes.y_limits[0] < 0.01
 
 
-def test_a_band_takes_an_axis_of_values_of_one_sign_not_below_0():
+def test_a_band_does_not_extend_a_positive_axis_below_0():
     view = along("D = 2")
     view = replace(view, curves=[curve("D = 2", np.array([1.0, 2, 3, 4]), RATES, stderr=np.full(4, 1.5))])
     assert plot(Look(view, options=ChartOptions(y_log=False))).axes.y_limits[0] == 0
 
 
-def test_axes_are_as_the_picture_says_until_a_person_says_otherwise():
+def test_the_user_overrides_the_log_axes_of_a_picture():
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False, y_log=False))).axes.y_log
     assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False))).axes.x_log
     below = plot(Look(along("D = 2", y=-RATES), options=ChartOptions(y_log=True)))
@@ -226,7 +224,7 @@ def test_axes_are_as_the_picture_says_until_a_person_says_otherwise():
     assert below.file_note == "", "files do not show remarks on the options of the app"
 
 
-def test_axes_stay_still_while_a_run_goes_on_and_move_in_steps():
+def test_axes_change_in_few_steps_during_a_run():
     noise = 0.01 * np.sin(np.arange(RECORDS))
     limits = {
         plot(Look(of_runs(played("eta = 0.1", (np.sqrt(K) + noise)[:n], 0.1, 0, 0)))).axes.y_limits
@@ -236,7 +234,7 @@ def test_axes_stay_still_while_a_run_goes_on_and_move_in_steps():
     assert max(high for _, high in limits) < 8
 
 
-def test_a_risk_that_diverges_leaves_the_axes_to_the_others_and_other_measures_do_not():
+def test_a_diverging_risk_does_not_stretch_the_axes_but_other_measures_do():
     wild = played("wild", 1.2**K, 0.1, 0, 0)
     risk = of_runs(wild, played("tame", np.exp(-K), 0.1, 0, 1), measure="loss")
     assert plot(Look(risk)).axes.y_limits == (0.0, pytest.approx(2.08))
@@ -253,7 +251,7 @@ def test_pinned_runs_have_small_letters_dashes_and_no_bands_in_any_picture():
     assert (other.style, now.style) == ("dash-dot", "solid")
 
 
-def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_it_is_of_the_measure():
+def test_lines_are_drawn_under_curves_and_show_formulas_of_the_measure():
     line = LineView(
         name="ri", kind="ri", direction="lower", formula="1 − k/d", applies_to=("GD",), x=RATES, y=RATES
     )
@@ -274,7 +272,7 @@ def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_
     )
 
 
-def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():
+def test_the_shown_place_is_the_nearest_to_the_cursor_or_else_the_newest():
     view = replace(along("D = 2", "D = 3"), x_of=lambda point, clock: float(RATES[::-1][point]))
     assert Look(view, point=2, newest=1).x == 0.1
     assert Look(view, point=2).x == 0.01
@@ -288,7 +286,7 @@ def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newes
     assert best.name == "D = 2", "of a risk the lowest"
 
 
-def test_after_all_points_numbers_are_shown_at_the_last_place_of_most_curves():
+def test_a_complete_sweep_shows_numbers_at_the_last_place_of_most_curves():
     view = replace(along("a", "b"), x_of=lambda point, clock: float(RATES[::-1][point]))
     a, b = view.curves
     short = [replace(view_curve, x=RATES[:2], y=view_curve.y[:2], planned=2) for view_curve in (a, b)]
@@ -306,7 +304,7 @@ def test_after_all_points_numbers_are_shown_at_the_last_place_of_most_curves():
     ]
 
 
-def test_after_a_sweep_whose_played_run_ends_first_numbers_say_where_they_are_read():
+def test_a_finished_sweep_names_the_place_of_its_numbers_for_unequal_runs():
     short, long = (
         played(f"η = {n}", 1 / (1 + K[:n]), 1.0, 0, at) for at, n in enumerate((len(K) // 2, len(K)))
     )
@@ -331,7 +329,7 @@ def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
     return Look(view, place=place, moved=moved)
 
 
-def test_after_a_run_whose_bound_ends_at_0_numbers_are_shown_where_it_was_half():
+def test_a_run_with_a_vanishing_bound_shows_numbers_at_half_the_bound():
     look = bounded(0.0)
     assert (look.x, look.shown_at, look.shown_at_in_words) == (40, 20, "η·step = 20")
     gd, net = values(look)
@@ -343,7 +341,7 @@ def test_after_a_run_whose_bound_ends_at_0_numbers_are_shown_where_it_was_half()
     assert look.past(look.view.curves[0]) == len(K), "the curves are drawn to their end"
 
 
-def test_values_with_signs_have_no_ratio_to_a_line():
+def test_signed_values_have_no_ratio_to_a_line():
     view = bounded(0.02).view
     assert values(Look(view))[0].ratio == 1.0
     down, net = view.curves[0], view.curves[1]
@@ -354,13 +352,13 @@ def test_values_with_signs_have_no_ratio_to_a_line():
 
 
 @pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
-def test_numbers_are_shown_at_the_end_if_a_user_looks_there_or_the_bound_is_not_0(look: Look):
+def test_numbers_are_shown_at_a_chosen_end_or_if_the_bound_is_positive(look: Look):
     assert look.shown_at == look.x == 40
     assert not look.shown_at_in_words
     assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
 
 
-def test_along_an_axis_numbers_are_shown_at_the_playhead_whatever_bounds_do():
+def test_numbers_along_an_axis_are_shown_at_the_playhead():
     bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
     view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
     assert Look(view, is_complete=True).shown_at == Look(view).shown_at == 1.0
@@ -370,7 +368,7 @@ def test_numbers_are_shown_at_the_playhead():
     assert bounded(0.0, place=7.0).shown_at == 7
 
 
-def test_only_measures_to_minimise_have_a_best_learner_and_equal_ones_are_counted():
+def test_only_minimised_measures_have_a_best_learner_and_ties_are_counted():
     same, near = along("a", "b", y=np.full(4, 4e-11)), along("a", "b", y=RATES)
     for view, count in (
         (same, 1),
@@ -386,7 +384,7 @@ def test_only_measures_to_minimise_have_a_best_learner_and_equal_ones_are_counte
     assert not compares(along("a")), "one alone is no best"
 
 
-def test_on_a_logarithmic_axis_numbers_are_0_where_the_chart_says_so():
+def test_numbers_count_as_0_where_the_log_chart_shows_0():
     falling = np.array([1e3, 1e-6, 1.1e-9, 4.4e-12])
     for y, rounding in ((falling, 0.0), (np.array([1.0, 0.1, 0.01, 1e-29]), 1e-29)):
         view = along("a", y=y)
@@ -399,7 +397,7 @@ def replace_measure(view: View, name: str) -> Picture:
     return Picture(x=view.picture.x, measure=catalogue.make("measures", name))
 
 
-def test_a_ratio_to_0_is_no_value_and_is_not_the_best_of_all():
+def test_an_infinite_ratio_is_no_value_and_no_best_learner():
     lost = curve("a", np.array([1.0, 0.5, 0.2, np.inf]), RATES)
     view = replace(along("a"), curves=[lost], y_log=False)
     [value] = values(Look(view, cursor=1.0))
@@ -412,7 +410,7 @@ def test_a_ratio_to_0_is_no_value_and_is_not_the_best_of_all():
     assert before.value == 0.2
 
 
-def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
+def test_all_runs_of_a_picture_show_values_at_equal_x():
     [first, second] = values(Look(TWO, point=1, shown=20.0, place=10.0))
     assert second.value == pytest.approx(2 * np.sqrt(10))
     assert first.value == pytest.approx(np.sqrt(20)), "at eta*step = 2, too"
@@ -421,7 +419,7 @@ def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
     assert chosen.name == "eta = 0.2", "a measure that is no risk has no best"
 
 
-def test_where_a_person_looks_back_every_learner_is_in_the_state_of_that_place():
+def test_looking_back_shows_the_state_of_every_learner_at_the_playhead():
     both = of_runs(*(replace(view_curve, ended=True) for view_curve in (FIRST, SECOND)))
     pinned = Look(both, point=1, shown=20.0, place=10.0, pinned=[Pinned("before", both)])
     assert [reading.state for reading in values(pinned)] == 4 * ["learning"]
@@ -429,7 +427,7 @@ def test_where_a_person_looks_back_every_learner_is_in_the_state_of_that_place()
     assert [reading.state for reading in values(Look(both, point=1))] == 2 * ["done"]
 
 
-def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_without_them():
+def test_a_reference_independent_of_an_axis_is_drawn_once_without_values():
     y = np.linspace(1, 0.1, RECORDS)
 
     def reference(at: int, y: np.ndarray) -> CurveView:
@@ -445,7 +443,7 @@ def test_a_reference_that_is_the_same_at_every_value_of_an_axis_is_drawn_once_wi
     assert names(reference(0, y), reference(1, 2 * y))[2:] == ["flow, η = 0", "flow, η = 1"]
 
 
-def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged_there():
+def test_the_state_at_a_place_of_an_axis_reports_progress_and_divergence():
     partly_lost = curve("GD", RATES, RATES, lost=np.array([0, 0, 1, 4]), ended=True, complete=False)
     at_work = curve("net", K[:3], K[:3], ended=False, complete=False)
     rest = curve("late", RATES[2:], RATES[2:], ended=True, complete=False, planned=4)
@@ -458,7 +456,7 @@ def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged
     ]
 
 
-def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_says_most():
+def test_a_curve_is_compared_with_its_strongest_bound_or_most_informative_line():
     def line(kind: str, direction: str, height: float, **more: object) -> LineView:
         y = np.full(len(RATES), height)
         facts = {
@@ -496,7 +494,7 @@ def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_sa
     assert [reading.line is not None and reading.line.kind for reading in (gd, free)] == ["own", "far"]
 
 
-def test_the_cell_that_is_looked_at_has_the_value_of_every_learner():
+def test_the_selected_cell_shows_the_value_of_every_learner():
     heats = [HeatView(name, RATES, K[:3], np.outer(K[:3], RATES) + at, None) for at, name in enumerate("ab")]
     picture = Picture(x="alpha", y="cw", measure=catalogue.make("measures", "loss"))
     view = view_of(picture, "alpha", "loss", True, False, 1e-11, heats=heats, y_of=lambda point: float(point))
@@ -521,7 +519,7 @@ def region(view: View) -> np.ndarray | None:
     return regions[0].band[1]
 
 
-def test_the_region_that_no_bound_learner_can_enter_is_shaded_but_not_for_conjectures():
+def test_the_forbidden_region_of_bound_learners_is_shaded_but_not_for_conjectures():
     view = along("GD", "net")
     low, high = lower("low", RATES, "GD"), lower("high", 2 * RATES[::-1], "GD")
     above = region(replace(view, lines=[low, high]))
@@ -540,7 +538,7 @@ def test_the_region_that_no_bound_learner_can_enter_is_shaded_but_not_for_conjec
         assert region(replace(view, lines=nothing)) is None
 
 
-def test_a_chart_says_how_far_its_curves_are_smoothed():
+def test_a_note_states_the_width_of_smoothing():
     assert plot(Look(TWO, options=ChartOptions(smooth=True))).smoothed == "averaged over ± 1 point"
     longer = of_runs(replace(FIRST, planned=320))
     assert plot(Look(longer, options=ChartOptions(smooth=True))).file_note == "averaged over ± 10 points"
@@ -548,7 +546,7 @@ def test_a_chart_says_how_far_its_curves_are_smoothed():
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
 
 
-def test_46_learners_have_a_letter_each_that_a_pinned_run_has_small():
+def test_46_learners_have_distinct_letters_in_both_cases():
     letters = [mark(number) for number in range(46)]
     assert len(set(letters)) == 46
     assert letters[:3] == ["A", "B", "C"]
@@ -563,7 +561,7 @@ def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, fl
     return chart_axes.y_limits, chart_axes.y_rounding
 
 
-def test_rounding_does_not_stretch_a_logarithmic_axis():
+def test_rounding_errors_do_not_stretch_a_log_axis():
     (low, high), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([0.1, 0.3, 0.02]))
     assert 0.005 < low < 0.02
     assert 0.3 < high < 1
@@ -572,7 +570,7 @@ def test_rounding_does_not_stretch_a_logarithmic_axis():
     assert single[1] == 7e-8
 
 
-def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way():
+def test_limits_include_a_curve_of_rounding_errors_and_gradually_falling_values():
     (low, _), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([3e-16, 4e-16, 4e-16]))
     assert low < 3e-16
     assert rounding == 0
@@ -586,7 +584,7 @@ def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way()
     ("measure", "values"), [("change", [3e-16, 4e-9, 2e-7]), ("loss", [4e-27, 1e-27, 0])]
 )
 @pytest.mark.parametrize("y_log", [True, False])
-def test_values_that_all_count_as_0_lie_at_the_foot_of_an_axis_of_ordinary_size(
+def test_values_counted_as_0_lie_at_the_foot_of_an_ordinary_axis(
     measure: str, values: list[float], y_log: bool
 ):
     y = np.array(values)
@@ -598,14 +596,14 @@ def test_values_that_all_count_as_0_lie_at_the_foot_of_an_axis_of_ordinary_size(
     assert Look(view).rounding >= y.max(), "tables show it as 0, too"
 
 
-def test_values_that_count_as_0_do_not_stretch_a_logarithmic_axis():
+def test_values_counted_as_0_do_not_stretch_a_log_axis():
     ys = [np.array([0.2, 0.1, 0.05]), np.array([3e-16, 4e-12, 2e-9])]
     view = replace(along("x"), picture=Picture(measure=catalogue.make("measures", "change")))
     curves = [curve(f"c{at}", y, K[:3] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
     assert plot(Look(replace(view, curves=curves))).axes.y_limits[0] > 1e-3
 
 
-def test_a_risk_whose_peak_comes_down_again_is_whole():
+def test_a_risk_with_a_passing_peak_is_shown_completely():
     up = np.concatenate([np.linspace(1, 2.8, 21), np.linspace(2.8, 0, 20)])
     assert plot(Look(of_runs(played("A", up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] > 2.8
     far = plot(Look(of_runs(played("A", 10 * up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1]
@@ -614,19 +612,19 @@ def test_a_risk_whose_peak_comes_down_again_is_whole():
     assert plot(Look(of_runs(played("A", spike, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] < 5
 
 
-def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
+def test_a_vertical_mark_spans_the_height_of_the_chart():
     view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
     series, axes, *_ = plot(Look(view))
     assert tuple(named(series, "here").y) == axes.y_limits
 
 
-def test_a_level_goes_from_end_to_end_of_a_logarithmic_axis_of_places_from_0_on():
+def test_a_level_spans_the_axis_also_if_places_begin_at_0():
     view = replace(of_runs(played("A", 1 - K / 40, 0.1, 0, 0)), marks=[Marked("half", y=(0.5,))])
     assert named(list(plot(Look(view)).series), "half").x.tolist() == [0, 4]
     assert named(list(plot(Look(replace(view, x_log=True))).series), "half").x.tolist() == [0.1, 4]
 
 
-def test_an_axis_of_few_places_has_its_ticks_there_and_others_at_round_numbers():
+def test_an_axis_of_few_places_has_ticks_exactly_at_its_places():
     assert [place for place, _ in plot(Look(along("D = 2"))).axes.x_names] == RATES.tolist()
     assert plot(Look(TWO)).axes.x_names == ()
 
@@ -635,7 +633,7 @@ def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) 
     return curve(name, y, x, number=number, ended=True, stderr=None, **more)
 
 
-def test_the_legend_says_that_a_curve_without_a_point_diverged():
+def test_the_legend_marks_a_curve_without_points_as_diverged():
     nowhere = ended("lost", RATES, np.full(4, np.nan), 1, lost=np.full(4, 4))
     partly = ended("partly", RATES, np.array([1, 1, 1, np.nan]), 2, lost=np.array([0, 0, 1, 4]))
     view = replace(along("x"), curves=[ended("whole", RATES, RATES, 0), nowhere, partly])
@@ -643,7 +641,7 @@ def test_the_legend_says_that_a_curve_without_a_point_diverged():
     assert names == ["whole", "lost (diverged)", "partly"]
 
 
-def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
+def test_the_note_names_curves_that_do_not_span_the_axis():
     complete = ended("whole", RATES, RATES, 0)
     view = replace(along("x"), places_of=lambda any_view: RATES)
     few = [ended(curve_name, RATES[:2], RATES[:2], at) for at, curve_name in enumerate(("b", "c"), start=1)]
@@ -671,7 +669,7 @@ def of_margin(*curves: CurveView) -> View:
     return of_runs(*curves, places_of=known_places, x_of=lambda point, clock: None)
 
 
-def test_points_that_go_back_on_a_measured_x_are_not_drawn():
+def test_points_moving_backwards_on_a_measured_x_are_not_drawn():
     x = np.array([0.0, -0.5, 0.3, 0.2, 0.4, 1.0])
     series = plot(Look(of_margin(passing("A", x, np.arange(6.0))))).series
     assert named(series, "A").x.tolist() == [0.0, 0.3, 0.4, 1.0]
@@ -683,12 +681,12 @@ def test_points_that_go_back_on_a_measured_x_are_not_drawn():
 
 
 @pytest.mark.parametrize(("x", "index"), [(1.0, 0), (0.5, 2), (0.4, 2), (0.05, None)])
-def test_a_measured_x_is_reached_where_the_curve_begins_at_it_or_passes_it(x: float, index: int | None):
+def test_a_measured_x_is_reached_at_the_start_or_at_the_crossing(x: float, index: int | None):
     falling = passing("A", np.array([1.0, 0.8, 0.4, 0.1]), np.arange(4.0))
     assert index_at(falling, x) == index
 
 
-def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
+def test_a_reference_at_a_single_measured_x_is_drawn_as_a_level():
     x = np.linspace(1.0, 0.1, 6)
     least = passing("least", np.where(np.arange(6) < 1, 1.0, 0.0), np.full(6, 2.0), is_reference=True)
     level = named(list(plot(Look(of_margin(passing("A", x, x), least))).series), "least")
@@ -696,7 +694,7 @@ def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
     assert (level.y == 2.0).all()
 
 
-def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
+def test_a_note_explains_the_line_at_the_place_of_the_table():
     shown = plot(Look(along("D = 2"), cursor=0.01))
     assert shown.screen_note == "┊ learner table: values at α = 0.01"
     assert shown.file_note == "", "files have no playhead"
@@ -706,7 +704,7 @@ def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
     )
 
 
-def test_marks_at_the_same_places_are_one_and_others_are_of_their_curves():
+def test_equal_marks_of_several_curves_are_merged():
     def names(*marks: Marked) -> list[str]:
         return [series.name for series in plot(Look(replace(along("D = 2"), marks=marks))).series][:-1]
 
@@ -721,7 +719,7 @@ def bound_at(height: float, *bound: str) -> View:
     return replace(along("GD"), lines=[lower("bound", np.full(4, height), *bound)])
 
 
-def test_a_pinned_run_brings_its_bound_faint_and_without_a_name():
+def test_the_bound_of_a_pinned_run_is_faint_and_unnamed():
     look = Look(bound_at(0.5, "GD"), pinned=[Pinned("d = 128", bound_at(0.2, "GD"))])
     bounds = [
         series for series in plot(look).series if not series.mark and not series.is_region and len(series.x)
@@ -733,12 +731,12 @@ def test_a_pinned_run_brings_its_bound_faint_and_without_a_name():
     assert bounds[0].style == "dash-dot", "as its curves"
 
 
-def test_a_bound_that_both_runs_have_is_drawn_once():
+def test_a_bound_shared_by_both_runs_is_drawn_once():
     look = Look(bound_at(0.5, "GD"), pinned=[Pinned("seed = 0", bound_at(0.5, "GD"))])
     assert [series.name for series in plot(look).series if not series.mark and len(series.x)] == ["", "bound"]
 
 
-def test_with_a_pinned_run_the_region_is_below_the_bounds_of_both():
+def test_the_region_beside_a_pinned_run_lies_below_both_bounds():
     for ours, pinned in ((0.5, 0.2), (0.2, 0.5)):
         look = Look(bound_at(ours, "GD"), pinned=[Pinned("d = 128", bound_at(pinned, "GD"))])
         [shaded] = [part for part in plot(look).series if part.is_region]
@@ -746,7 +744,7 @@ def test_with_a_pinned_run_the_region_is_below_the_bounds_of_both():
         assert shaded.band[1].tolist() == [0.2] * 4
 
 
-def test_nothing_is_shaded_if_a_learner_is_bound_in_one_run_only():
+def test_no_region_is_shaded_if_only_one_run_bounds_a_learner():
     for ours, pinned in ((bound_at(0.5, "GD"), along("GD")), (along("GD"), bound_at(0.5, "GD"))):
         look = Look(ours, pinned=[Pinned("matrix = gaussian", pinned)])
         assert not any(part.is_region for part in plot(look).series)

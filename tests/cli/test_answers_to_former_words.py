@@ -26,25 +26,25 @@ def former(small: Path) -> Path:
 
 @pytest.mark.usefixtures("former")
 @pytest.mark.parametrize("command", ["run", "verify", "judge"])
-def test_a_command_answers_former_words_in_one_line(command: str, call: Call) -> None:
+def test_a_command_explains_former_words_on_one_line(command: str, call: Call) -> None:
     code, out, err = call(command, "small.toml", "--json")
     assert (code, err) == (0, ANSWER)
     assert json.loads(out)
 
 
 @pytest.mark.usefixtures("small")
-def test_words_of_today_are_not_answered(call: Call) -> None:
+def test_current_words_cause_no_message(call: Call) -> None:
     assert call("run", "small.toml", "--json").err == ""
 
 
 @pytest.mark.usefixtures("former")
-def test_a_set_up_that_is_exported_has_the_new_words(call: Call) -> None:
+def test_an_exported_set_up_uses_the_current_words(call: Call) -> None:
     call("run", "small.toml", "--export", "new.toml")
     code, _, err = call("run", "new.toml")
     assert (code, err) == (0, "")
 
 
-def test_a_former_name_of_a_family_is_answered(call: Call) -> None:
+def test_the_former_name_of_a_family_is_explained(call: Call) -> None:
     code, out, err = call("parts", "list", "bounds")
     assert (code, err) == (0, "list: bounds is now called theory\n")
     assert out == call("parts", "list", "theory").out

@@ -98,7 +98,7 @@ def files(small: Path) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("case", CASES)
-def test_bad_input_is_one_line_and_exit_2(case: str, call: Callable[..., Answer]) -> None:
+def test_bad_input_is_reported_on_one_line_with_exit_2(case: str, call: Callable[..., Answer]) -> None:
     command, parts = CASES[case]
     before = sorted(Path().rglob("*"))
     code, out, err = call(*command.replace("'", "").split())
@@ -154,7 +154,7 @@ TAKERS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("taker", TAKERS)
-def test_every_command_answers_hostile_arguments_in_one_printable_line(
+def test_every_command_refuses_hostile_arguments_on_one_printable_line(
     taker: str, small: Path, call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("stdin", "stdout"):
@@ -169,7 +169,7 @@ def test_every_command_answers_hostile_arguments_in_one_printable_line(
     assert list(Path().iterdir()) == [small.relative_to(small.parent)]
 
 
-def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_claims_of_the_preset(
+def test_a_share_of_0_is_refused_with_a_message_about_the_share_alone(
     small: Path, call: Callable[..., Answer]
 ) -> None:
     claim = '{kind = "share", text = "None", curve = "GD", at = 4, below = 0.1, share = 0}'
@@ -190,7 +190,7 @@ def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_cla
         (("--on", "local:cuda"), "--on local:cuda: this machine has no CUDA device that torch can use"),
     ],
 )
-def test_a_place_to_run_that_is_not_there_is_one_line(call, monkeypatch, command, options, words):
+def test_an_unavailable_device_is_reported_on_one_line(call, monkeypatch, command, options, words):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     code, out, err = call(command, "hadamard-128", *options)
     assert (code, out) == (2, "")

@@ -20,7 +20,7 @@ def short(monkeypatch):
     monkeypatch.setattr(bench, "jobs", lambda: short_jobs)
 
 
-def test_every_job_is_an_experiment_that_can_be_read_again():
+def test_every_benchmark_job_survives_a_round_trip():
     jobs = bench.jobs()
     expected = ["J1", *["J2"] * len(bench.ALL_TARGETS), *["J3"] * (len(bench.MILLION) + 1), "J4"]
     assert [job.name[:2] for job in jobs] == expected
@@ -30,7 +30,7 @@ def test_every_job_is_an_experiment_that_can_be_read_again():
 
 
 @pytest.mark.usefixtures("short")
-def test_the_table_has_the_reference_beside_the_machine(call):
+def test_the_benchmark_table_shows_the_reference_beside_the_machine(call):
     code, out, _ = call("bench")
     assert code == 0
     assert "a short one" in out
@@ -40,7 +40,7 @@ def test_the_table_has_the_reference_beside_the_machine(call):
 
 
 @pytest.mark.usefixtures("short")
-def test_quick_takes_the_short_jobs_and_json_says_what_was_measured(call):
+def test_quick_runs_the_short_jobs_and_json_reports_their_measurements(call):
     code, out, _ = call("bench", "--quick", "--json")
     assert code == 0
     report = json.loads(out)

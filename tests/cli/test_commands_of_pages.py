@@ -49,7 +49,7 @@ def joined_lines(text: str) -> Iterator[tuple[int, str]]:
         yield text.count("\n", 0, line.start()) + 1, line[0].replace("\\\n", "")
 
 
-def test_a_command_may_take_two_lines():
+def test_a_command_can_continue_on_a_second_line():
     assert [*joined_lines("a\n\nb \\\n  c\nd\n")] == [(1, "a"), (3, "b   c"), (5, "d")]
 
 
@@ -132,12 +132,12 @@ def store_two_runs(call: Call) -> None:
         assert call("run", "hadamard-128", *small)[0] == 0
 
 
-def test_every_command_is_of_a_program_that_is_run_or_read():
+def test_every_documented_command_starts_a_known_program():
     assert {words[0] for _, words in commands()} <= {PROGRAM, "make", "python", *ELSEWHERE}
 
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] != "serve" and not is_of_the_app(words)))
-def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call: Call):
+def test_a_documented_command_succeeds(words: list[str], folder: Path, call: Call):
     if "@last" in words:
         store_two_runs(call)
     if "new" in words:
@@ -156,7 +156,7 @@ def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call:
 
 
 @pytest.mark.parametrize("words", of_program(is_of_the_app))
-def test_a_command_opens_the_app(words: list[str], folder: Path, call: Call):
+def test_a_documented_command_opens_the_app(words: list[str], folder: Path, call: Call):
     if words[0] == "watch":
         store_two_runs(call)
     terminal = Terminal(*words, columns=120, lines=40)
@@ -166,7 +166,7 @@ def test_a_command_opens_the_app(words: list[str], folder: Path, call: Call):
 
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] == "serve"))
-def test_a_command_serves_the_app(words: list[str], folder: Path):
+def test_a_documented_command_serves_the_app(words: list[str], folder: Path):
     """Use a free port, since another program may have the default one."""
     command = [sys.executable, "-m", "hadamard_tui", *words, "--port", str(free_port())]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -178,14 +178,14 @@ def test_a_command_serves_the_app(words: list[str], folder: Path):
 
 
 @pytest.mark.parametrize("words", of_others("make"))
-def test_a_target_of_make_is_there(words: list[str]):
+def test_a_documented_make_target_exists(words: list[str]):
     targets = re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert {word for word in words[1:] if "=" not in word} <= {*targets}
 
 
 @pytest.mark.parametrize("words", of_others("python"))
 @pytest.mark.slow
-def test_a_script_takes_its_arguments(words: list[str]):
+def test_a_documented_script_accepts_its_arguments(words: list[str]):
     """Add `--help`, so that a script parses its arguments but does not run, which may take an hour."""
     command = [sys.executable, *words[1:], "--help"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
@@ -194,5 +194,5 @@ def test_a_script_takes_its_arguments(words: list[str]):
 
 
 @pytest.mark.parametrize("words", of_others(*ELSEWHERE))
-def test_a_command_for_another_machine_has_arguments(words: list[str]):
+def test_a_documented_foreign_command_has_arguments(words: list[str]):
     assert len(words) > 1

@@ -24,7 +24,7 @@ def test_the_path_follows_xdg(call: Call, own_folders: Path) -> None:
     assert Path(out.strip()) == own_folders / "xdg_config_home" / "hadamard-tui" / "config.toml"
 
 
-def test_the_default_file_changes_nothing_and_names_every_setting_and_action(call: Call) -> None:
+def test_the_default_file_has_no_effect_and_names_every_setting_and_action(call: Call) -> None:
     code, out, _ = call("config", "--default")
     assert code == 0
     assert config.parse(out.encode()) == (Config(), [])
@@ -32,7 +32,7 @@ def test_the_default_file_changes_nothing_and_names_every_setting_and_action(cal
         assert name in out
 
 
-def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call) -> None:
+def test_the_uncommented_default_file_equals_the_defaults(call: Call) -> None:
     lines = call("config", "--default").out.splitlines()
     settings = [line.removeprefix("# ") for line in lines if " = " in line and "such as" not in line]
     table = settings.index(next(line for line in settings if line.startswith(ACTIONS[0].id)))
@@ -45,7 +45,7 @@ def test_actions_can_swap_their_keys() -> None:
     assert config.parse(b"[keys]\nrun = 'R'\nreset = 'r'") == (Config(keys=swapped), [])
 
 
-def test_motions_have_keys_of_their_own_which_may_be_those_of_actions_but_not_of_each_other() -> None:
+def test_motions_can_share_keys_with_actions_but_not_with_motions() -> None:
     read, [line] = config.parse(b"[keys]\n'move-down' = 'r'\n'move-up' = 'k,G'")
     assert read == Config(keys={"move-down": "r"})
     assert "line 3: keys.move-up: G belongs to move-last already" in line
@@ -56,7 +56,7 @@ def test_an_unknown_theme_is_refused_with_the_list_of_themes() -> None:
     assert re.search(r"line 1: theme: 'pink'.*take dark, light, contrast; this setting is ignored", line)
 
 
-def test_each_wrong_setting_is_reported_with_its_line_and_the_rest_stay() -> None:
+def test_each_wrong_setting_is_reported_with_its_line_and_valid_settings_apply() -> None:
     text = b"""# mine
 colour = "red"
 fps = 10
@@ -88,13 +88,13 @@ size = 3
 
 
 @pytest.mark.parametrize("text", [b"keys = {fly = 'f'}", b"keys.fly = 'f'", b"[ 'keys' ]\n'fly' = 'f'"])
-def test_a_line_is_found_however_toml_writes_a_table(text: bytes) -> None:
+def test_the_line_of_an_error_is_found_in_every_toml_notation(text: bytes) -> None:
     read, [line] = config.parse(text)
     assert read == Config()
     assert line.startswith(f"line {len(text.splitlines())}: keys.fly: there is no such action")
 
 
-def test_an_action_that_loses_its_key_takes_no_other_action_along() -> None:
+def test_conflicting_keys_are_refused_without_affecting_other_actions() -> None:
     read, wrong = config.parse(b"[keys]\nrun = 'q'\nreset = 'r'\nhelp = 'f1'")
     assert read.keys == {"help": "f1"}
     assert [line.partition(": ")[2].partition(":")[0] for line in wrong] == ["keys.run", "keys.reset"]
@@ -103,7 +103,7 @@ def test_an_action_that_loses_its_key_takes_no_other_action_along() -> None:
 @pytest.mark.parametrize(
     "text", [b"theme = ", b"\xff", b"a" + b".a" * 9000 + b" = 1", b"fps = " + b"[" * 9000]
 )
-def test_a_file_that_is_no_toml_is_one_line_with_the_defaults_and_stays_as_it_is(text: bytes) -> None:
+def test_an_invalid_configuration_file_is_reported_on_one_line_and_kept(text: bytes) -> None:
     config.path().parent.mkdir(parents=True)
     config.path().write_bytes(text)
     read, [line] = config.read()
@@ -114,7 +114,7 @@ def test_a_file_that_is_no_toml_is_one_line_with_the_defaults_and_stays_as_it_is
     assert [file.read_bytes() for file in config.path().parent.iterdir()] == [text]
 
 
-def test_a_pipe_in_the_place_of_the_file_is_not_waited_for() -> None:
+def test_a_pipe_as_configuration_file_is_refused_without_waiting() -> None:
     config.path().parent.mkdir(parents=True)
     os.mkfifo(config.path())
     read, [line] = config.read()
@@ -122,6 +122,6 @@ def test_a_pipe_in_the_place_of_the_file_is_not_waited_for() -> None:
     assert "a pipe or a device, not a regular file" in line
 
 
-def test_neither_and_both_are_refused(call: Call) -> None:
+def test_config_requires_exactly_one_of_path_and_default(call: Call) -> None:
     assert call("config").code == 2
     assert call("config", "--path", "--default").code == 2

@@ -40,14 +40,14 @@ def preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "my.toml"
 
 
-def test_a_run_says_on_standard_error_how_it_read_its_file(preset: str, call: Call) -> None:
+def test_a_run_describes_its_data_file_on_standard_error(preset: str, call: Call) -> None:
     code, out, err = call("run", preset)
     assert code == 0
     assert err == SENTENCE
     assert "12 rows" not in out
 
 
-def test_the_standard_output_of_json_stays_json_and_has_the_data(preset: str, call: Call) -> None:
+def test_json_output_contains_the_description_of_the_data(preset: str, call: Call) -> None:
     code, out, err = call("run", preset, "--json")
     assert (code, err) == (0, SENTENCE)
     instances, labels = json.loads(out)["data"]
@@ -58,7 +58,7 @@ def test_the_standard_output_of_json_stays_json_and_has_the_data(preset: str, ca
     assert f"data: {instances['sentence']}; {labels['sentence']}\n" == SENTENCE
 
 
-def test_a_run_without_files_says_nothing_and_has_no_data(call: Call) -> None:
+def test_a_run_without_files_has_no_description_of_data(call: Call) -> None:
     code, out, err = call(
         "run", "hadamard-128", "--set", "problem.matrix.d=8", "--set", "claims=[]", "--json"
     )
@@ -66,14 +66,14 @@ def test_a_run_without_files_says_nothing_and_has_no_data(call: Call) -> None:
 
 
 @pytest.mark.parametrize("command", ["verify", "judge"])
-def test_verify_and_verdict_say_it_too(command: str, preset: str, call: Call) -> None:
+def test_verify_and_verdict_describe_the_data_file(command: str, preset: str, call: Call) -> None:
     code, out, err = call(command, preset, "--json")
     assert err.startswith(SENTENCE)
     assert json.loads(out)
     assert code in (0, 1)
 
 
-def test_a_sweep_over_files_says_it_of_each(preset: str, call: Call) -> None:
+def test_a_sweep_over_files_describes_each_file_once(preset: str, call: Call) -> None:
     Path("Z.csv").write_text(Path("X.csv").read_text().replace("x0", "z0"))
     axis = '[[axes]]\nname = "data"\nset = "problem.matrix.path"\nvalues = ["X.csv", "Z.csv", "X.csv"]\n'
     pictures = '[[pictures]]\nx = "k"\nmeasure = "loss"\ncurves = "data"\n'
@@ -84,7 +84,7 @@ def test_a_sweep_over_files_says_it_of_each(preset: str, call: Call) -> None:
     assert err == SENTENCE + SENTENCE.replace("X.csv", "Z.csv").replace("x0", "z0")
 
 
-def test_a_file_that_is_not_clear_is_one_line_with_the_setting(preset: str, call: Call) -> None:
+def test_an_ambiguous_file_is_one_line_with_the_required_setting(preset: str, call: Call) -> None:
     Path("X.csv").write_text("0,1\n1,0\n0,0\n1,1\n")
     code, out, err = call("run", preset, "--set", "problem.matrix.label=1")
     assert (code, out) == (2, "")
@@ -105,7 +105,7 @@ def test_a_file_that_is_not_clear_is_one_line_with_the_setting(preset: str, call
         ("lable=kind", "lable: unknown key; did you mean label?"),
     ],
 )
-def test_a_setting_that_there_is_not_is_answered_by_those_that_there_are(
+def test_an_unknown_setting_is_answered_with_the_known_settings(
     setting: str, message: str, preset: str, call: Call
 ) -> None:
     code, _, err = call("run", preset, "--set", f"problem.matrix.{setting}")
@@ -114,7 +114,7 @@ def test_a_setting_that_there_is_not_is_answered_by_those_that_there_are(
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_out_to_a_dash_is_the_json_on_standard_output_and_no_file(
+def test_out_to_a_dash_writes_json_to_standard_output_instead_of_a_file(
     more: tuple[str, ...], preset: str, call: Call
 ) -> None:
     code, out, _ = call("run", preset, "--out", "-", *more)
@@ -123,13 +123,13 @@ def test_out_to_a_dash_is_the_json_on_standard_output_and_no_file(
     assert not Path("-").exists()
 
 
-def test_by_replica_goes_with_a_dash(preset: str, call: Call) -> None:
+def test_by_replica_can_be_combined_with_a_dash(preset: str, call: Call) -> None:
     code, out, _ = call("run", preset, "--out", "-", "--by-replica")
     assert code == 0
     assert len(json.loads(out)["pictures"][0]["curves"][0]["by_replica"]) == 1
 
 
-def test_a_report_to_a_dash_is_all_of_standard_output(preset: str, call: Call) -> None:
+def test_a_report_to_a_dash_is_the_only_standard_output(preset: str, call: Call) -> None:
     code, out, _ = call("verify", preset, "--report", "-")
     assert code == 0
     assert out.startswith("# Claims of the presets, measured\n")

@@ -23,5 +23,5 @@ def test_a_mistyped_name_is_answered_with_similar_talks_and_presets(name, told):
     assert told in str(refused.value)
 
 
-def test_a_talk_by_its_name_is_one():
+def test_demo_opens_a_talk_by_its_name():
     assert len(begin_tour(["alt2021"], alone=False, theme=None, ascii_only=False).tour.stops) > 5

@@ -29,7 +29,7 @@ def csv(tmp_path):
 
 
 @pytest.mark.slow
-def test_one_command_gives_answers_curves_and_a_page_that_needs_no_other_file(call, csv, tmp_path):
+def test_diagnose_prints_answers_and_curves_and_writes_a_standalone_page(call, csv, tmp_path):
     page = tmp_path / "report.html"
     arguments = ["diagnose", str(csv), "--label", "price", "--splits", "2"]
     code, out, err = call(*arguments, "--html", str(page))
@@ -50,7 +50,7 @@ def test_one_command_gives_answers_curves_and_a_page_that_needs_no_other_file(ca
 
 
 @pytest.mark.slow
-def test_json_is_all_of_standard_output_and_has_no_nan(call, csv):
+def test_standard_output_of_diagnose_with_json_is_only_json_without_nan(call, csv):
     code, out, _ = call("diagnose", str(csv), "--label", "-1", "--splits", "2", "--quick", "--json")
     assert code == 0
     described = json.loads(out, parse_constant=lambda word: pytest.fail(word))
@@ -75,7 +75,7 @@ def test_bad_input_is_one_line(call, csv, arguments, fault):
     assert fault in err
 
 
-def test_words_and_few_whole_numbers_are_classes(tmp_path):
+def test_words_and_few_distinct_whole_numbers_are_classes(tmp_path):
     file = tmp_path / "classes.csv"
     rows = [f"{i % 7},{i % 5},{'yes' if i % 2 else 'no'},{i % 3}" for i in range(60)]
     file.write_text("a,b,word,number\n" + "\n".join(rows) + "\n")
@@ -88,7 +88,7 @@ def test_words_and_few_whole_numbers_are_classes(tmp_path):
     assert [table.classes[int(label)] for label in table.labels[:2]] == ["no", "yes"]
 
 
-def test_bundled_sets_are_those_of_scikit_learn():
+def test_bundled_data_sets_equal_those_of_scikit_learn():
     from sklearn.datasets import load_wine
 
     loaded, table = load_wine(), read_table("wine", None)
@@ -97,7 +97,7 @@ def test_bundled_sets_are_those_of_scikit_learn():
     assert table.feature_names == tuple(loaded.feature_names)
 
 
-def test_examples_that_a_curve_needs_are_interpolated_in_logarithms():
+def test_the_examples_to_reach_a_loss_are_interpolated_in_logarithms():
     sizes, losses = [10, 40, 160], np.array([0.8, 0.4, 0.2])
     assert examples_to_reach(sizes, losses, 0.8) == 10
     assert examples_to_reach(sizes, losses, 0.4) == pytest.approx(40)
@@ -105,7 +105,7 @@ def test_examples_that_a_curve_needs_are_interpolated_in_logarithms():
     assert examples_to_reach(sizes, losses, 0.1) == np.inf
 
 
-def test_the_bound_of_singular_values_is_the_least_loss_of_matrices_of_rank_k():
+def test_the_singular_value_bound_equals_the_least_loss_of_rank_k_matrices():
     features = np.random.default_rng(1).standard_normal((30, 4)) @ np.diag([1, 2, 3, 4.0])
     columns = (features - features.mean(0)) / features.std(0)
     u, s, vt = np.linalg.svd(columns, full_matrices=False)
@@ -115,7 +115,7 @@ def test_the_bound_of_singular_values_is_the_least_loss_of_matrices_of_rank_k():
         assert bound[k] == pytest.approx(((columns - nearest) ** 2).mean(), abs=1e-12)
 
 
-def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_path):
+def test_words_dates_and_missing_cells_become_numbers_described_in_notes(tmp_path):
     cities = "Bonn", "Ulm", "Kiel"
     rows = [
         f"{'' if i == 4 else i},{cities[i % 3]},2020-01-{i % 28 + 1:02},{'' if i == 7 else i * 0.5}"
@@ -165,7 +165,7 @@ def test_encodings_of_columns_are_fitted_to_the_training_rows_alone(tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["", "red", "2020-01-02"])
-def test_missing_cells_words_and_dates_are_refused_as_a_mixed_table(tmp_path, cell):
+def test_missing_cells_words_and_dates_raise_the_mixed_table_error(tmp_path, cell):
     def refusal(cell):
         rows = [f"{i * 0.5},{cell if cell or i == 7 else i * i},{i}" for i in range(20)]
         (tmp_path / "mixed.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
@@ -177,7 +177,7 @@ def test_missing_cells_words_and_dates_are_refused_as_a_mixed_table(tmp_path, ce
     assert not isinstance(refusal("inf"), MixedTable)
 
 
-def test_a_table_of_words_names_the_library_that_reads_it(tmp_path, monkeypatch):
+def test_a_table_of_words_without_skrub_names_the_install_command(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skrub", None)
     file = tmp_path / "words.csv"
     file.write_text("a,b,y\n" + "\n".join(f"{i},{'uv'[i % 2]},{i * 0.5}" for i in range(60)) + "\n")
@@ -204,7 +204,7 @@ def words_and_decimal_commas(tmp_path):
 SETTINGS = TableSettings(header=False, index=True, separator=";", decimal=",")
 
 
-def test_settings_and_omitted_columns_hold_for_words_and_missing_cells(tmp_path):
+def test_settings_and_omitted_columns_apply_to_words_and_missing_cells(tmp_path):
     file = words_and_decimal_commas(tmp_path)
     table = read_table(str(file), 4, settings=SETTINGS, omitted=["3"])
     assert table.label == "column 4"
@@ -219,7 +219,7 @@ def test_settings_and_omitted_columns_hold_for_words_and_missing_cells(tmp_path)
     assert "column 0" not in every_column.feature_names
 
 
-def test_settings_and_omitted_columns_hold_for_numbers(tmp_path):
+def test_settings_and_omitted_columns_apply_to_numbers(tmp_path):
     file = tmp_path / "numbers.csv"
     file.write_text(
         "\n".join(f"{row};{row * 0.5:.1f};{row % 7};{row % 4}" for row in range(50)).replace(".", ",")
@@ -235,14 +235,14 @@ def test_settings_and_omitted_columns_hold_for_numbers(tmp_path):
         read_table(str(file), "-1", settings=settings, omitted=["0", "1", "2"])
 
 
-def test_a_column_whose_name_is_a_number_is_found_by_its_name(tmp_path):
+def test_a_column_named_by_a_number_is_found_by_its_name(tmp_path):
     file = tmp_path / "years.csv"
     file.write_text("2019,2020,1\n" + "\n".join(f"{row}.5,{row * row},{row % 9}.25" for row in range(50)))
     table = read_table(str(file), "1", settings=TableSettings(header=True, index=False))
     np.testing.assert_array_equal(table.labels, [row % 9 + 0.25 for row in range(50)])
 
 
-def test_missing_numbers_alone_need_no_library_of_words(tmp_path, monkeypatch):
+def test_missing_numbers_alone_do_not_require_skrub(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skrub", None)
     file = tmp_path / "gaps.csv"
     file.write_text(
@@ -254,7 +254,7 @@ def test_missing_numbers_alone_need_no_library_of_words(tmp_path, monkeypatch):
     assert "1 missing cell)" in " ".join(table.notes)
 
 
-def test_a_parquet_file_of_words_and_gaps_is_read_like_its_text(tmp_path):
+def test_a_parquet_file_with_words_and_gaps_equals_its_csv_file(tmp_path):
     import pandas as pd
 
     rows = [f"{'' if i == 3 else i},{'uvw'[i % 3]},{i % 7},{i * 0.5}" for i in range(60)]
@@ -272,7 +272,7 @@ def test_a_parquet_file_of_words_and_gaps_is_read_like_its_text(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_takes_the_settings_of_the_reader(call, tmp_path):
+def test_diagnose_accepts_the_settings_of_the_reader(call, tmp_path):
     file = words_and_decimal_commas(tmp_path)
     settings = ["--header", "false", "--index", "true", "--separator", ";", "--decimal", ","]
     arguments = ["diagnose", str(file), "--label", "4", "--leave-out", "3, 5", "--quick", "--splits", "2"]
@@ -283,7 +283,7 @@ def test_the_command_takes_the_settings_of_the_reader(call, tmp_path):
     assert "left out" in err
 
 
-def test_columns_that_are_treated_alike_are_one_note_and_others_one_each():
+def test_equally_treated_columns_share_a_note():
     many = [Treatment(f"x{place}", "numeric, as it is", 0, place % 2) for place in range(9)]
     notes = [*in_groups([*many, Treatment("town", "words", 3), Treatment("street", "words", 4)])]
     assert notes[0].startswith("9 columns, x0, x1")

@@ -20,7 +20,7 @@ def broken(*_: object, **__: object) -> None:
     raise RuntimeError("the engine\nis on fire")
 
 
-def test_an_exception_of_the_engine_is_one_line_and_names_the_file_with_its_traceback(
+def test_an_engine_exception_is_one_line_naming_its_traceback_file(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
 ) -> None:
     monkeypatch.setattr(job, "run_sweep", broken)
@@ -33,7 +33,7 @@ def test_an_exception_of_the_engine_is_one_line_and_names_the_file_with_its_trac
     assert "in broken" in file.read_text()
 
 
-def test_a_traceback_that_cannot_be_kept_is_printed(
+def test_an_unsaved_traceback_is_printed(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
 ) -> None:
     (own_folders / "xdg_state_home").write_text("no folder")
@@ -45,7 +45,7 @@ def test_a_traceback_that_cannot_be_kept_is_printed(
 
 
 @pytest.mark.slow
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_closed_pipe_after_the_first_line_is_no_error() -> None:
     program = f"{sys.executable} -m hadamard_tui parts list updates | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -32,7 +32,7 @@ from .conftest import Answer
 Call = Callable[..., Answer]
 
 
-def test_every_learner_is_judged(small: Path, call: Call) -> None:
+def test_judge_judges_every_learner(small: Path, call: Call) -> None:
     code, out, err = call("judge", "small.toml")
     assert (code, err) == (0, "")
     told = " ".join(out.split())
@@ -43,7 +43,7 @@ def test_every_learner_is_judged(small: Path, call: Call) -> None:
     assert "bounds no bound applies to this learner" in told
 
 
-def test_json_says_the_same(small: Path, call: Call) -> None:
+def test_json_of_judge_contains_verdicts_and_certificates(small: Path, call: Call) -> None:
     code, out, _ = call("judge", "small.toml", "--json")
     told = json.loads(out)
     assert (code, told["schema"]) == (0, 1)
@@ -84,7 +84,7 @@ def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
     assert f"invariant  {answer}" in text.getvalue()
 
 
-def test_the_table_of_a_run_says_undecided_where_structure_does_not_decide(small: Path, call: Call) -> None:
+def test_the_table_of_a_run_shows_undecided_verdicts(small: Path, call: Call) -> None:
     settings = ('learners.GD.update={kind="soap", refresh=2}', "claims=[]")
     code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 0
@@ -112,7 +112,7 @@ def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call
     assert "the learner is not rotation invariant, yet rotations did not change" in " ".join(out.split())
 
 
-def test_the_former_name_of_the_command_is_answered_with_the_new_one(small: Path, call: Call) -> None:
+def test_the_former_name_of_judge_is_answered_with_the_new_name(small: Path, call: Call) -> None:
     code, out, err = call("verdict", "small.toml")
     assert (code, out) == call("judge", "small.toml")[:2]
     assert err == "the command verdict is now called judge: hadamard-tui judge small.toml\n"
@@ -133,7 +133,7 @@ RULE = RuleJudgement(
 )
 
 
-def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
+def test_the_page_of_a_rule_describes_every_verdict() -> None:
     console = Console(file=StringIO(), width=100, color_system=None)
     console.print(rule_pages.shown(RULE, console))
     text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
@@ -149,7 +149,7 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     assert "only to rules that declare their invariance" not in text
 
 
-def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_only_declarations() -> None:
+def test_page_json_and_markdown_name_the_rate_of_the_symmetries() -> None:
     undecided = Verdict(False, "nothing is declared", undecided=True)
     judged = replace(RULE, declared=[undecided], rate=0.125)
     console = Console(file=StringIO(), width=80, color_system=None)
@@ -167,7 +167,7 @@ def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_onl
     assert "Measured at η = 0.125." in rule_pages.as_markdown(judged)
 
 
-def test_the_chart_cuts_huge_losses_and_the_page_marks_rates_at_the_end_of_the_range() -> None:
+def test_the_chart_cuts_huge_losses_and_the_page_marks_extreme_rates() -> None:
     points = [LossBesideBound(k, 1.0 + k**2, 0.01, 3.0, 1 - k / 64) for k in (0, 16, 32)]
     judged = replace(RULE, losses={"Hadamard rows": points})
     _, axes = chart_of(judged)
@@ -198,7 +198,7 @@ def test_a_judgement_of_the_api_is_a_table_a_figure_and_a_page(tmp_path: Path) -
         without.plot()
 
 
-def test_json_and_markdown_of_a_rule_say_the_same() -> None:
+def test_json_and_markdown_of_a_rule_show_the_same_verdicts() -> None:
     document = json.loads(json.dumps(rule_judgement.as_json(RULE)))
     assert [symmetry["verdict"] for symmetry in document["symmetries"]] == [
         *("not invariant", "invariant", "unstable", "not invariant")
@@ -255,7 +255,7 @@ class SignSteps(torch.optim.Optimizer):
 """
 
 
-def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> None:
+def test_judge_refuses_unknown_names_and_conflicting_options(call: Call) -> None:
     code, _, err = call("judge", "AdamWW")
     assert code == 2
     assert "no preset, rule or optimizer has this name; did you mean AdamW" in err

@@ -29,7 +29,7 @@ def squeezed(text: str) -> str:
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["presets"], ["demo"]])
-def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, command: list[str]) -> None:
+def test_the_help_names_no_types_of_flags(call: Call, command: list[str]) -> None:
     text = call(*command, "--help").out
     assert re.search(r"--help +-h +Show this message", text)
     assert "<bool>" not in text
@@ -38,7 +38,7 @@ def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, comma
 @pytest.mark.parametrize(
     "command", ["run", "verify", "judge", "bench", "presets", "theory", "parts list", "demo", "serve"]
 )
-def test_paragraphs_of_the_help_fill_their_lines_and_arguments_have_brackets_once(call: Call, command: str):
+def test_help_paragraphs_fill_their_lines_and_arguments_have_single_brackets(call: Call, command: str):
     text = call(*command.split(), "--help").out
     usage, *paragraphs = re.split(r"\n *\n", text.partition("╭")[0].strip())
     assert usage.startswith("Usage: ")
@@ -86,7 +86,7 @@ def test_every_member_is_listed_with_its_fields(family: str, call: Call) -> None
             assert squeezed(field.help.split()[0]) in squeezed(out)
 
 
-def test_the_schema_knows_every_kind(call: Call) -> None:
+def test_the_schema_contains_every_kind(call: Call) -> None:
     code, out, _ = call("schema")
     assert code == 0
     kinds = {
@@ -100,7 +100,7 @@ def test_the_schema_knows_every_kind(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:
+def test_the_schema_accepts_expressions_where_presets_use_them(call: Call) -> None:
     _, out, _ = call("schema")
     schema = json.loads(out)
     expression = {"$ref": "#/$defs/Expression"}
@@ -123,7 +123,7 @@ def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:
                 assert not isinstance(value, str) or written.match(value)
 
 
-def test_version(call: Call) -> None:
+def test_the_version_option_prints_the_version(call: Call) -> None:
     assert call("--version") == (0, f"hadamard-tui {__version__}\n", "")
 
 
@@ -133,5 +133,5 @@ def test_the_first_sentence_ends_at_a_full_stop(text: str) -> None:
 
 
 @pytest.mark.parametrize(("word", "family"), [("loss", "losses"), ("claim", "claims"), ("line", "theory")])
-def test_a_family_is_listed_by_the_word_for_one_part_as_well(call: Call, word: str, family: str) -> None:
+def test_a_family_is_also_listed_by_its_singular(call: Call, word: str, family: str) -> None:
     assert call("parts", "list", word) == call("parts", "list", family)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hadamard_tui.tours import break_at, onward, stops_of
 
 
-def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
+def test_a_stop_names_the_next_stop_its_break_and_other_successful_learners() -> None:
     following, change, learners = onward("hadamard-128")
     assert following.startswith("Next: hadamard-128-weights (path gradient-descent:")
     assert change.startswith("Break it: hadamard-tui run hadamard-128 --set 'learners.GD.update=")
@@ -15,11 +15,11 @@ def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
     )
 
 
-def test_the_last_stop_of_a_path_says_so() -> None:
+def test_the_last_stop_of_a_path_is_announced() -> None:
     assert onward("junk-flow-degrees")[0].startswith("This is the last stop (path parities:")
 
 
-def test_a_preset_that_is_no_stop_of_a_path_leads_nowhere() -> None:
+def test_a_preset_outside_all_paths_has_no_next_stop() -> None:
     assert onward("wendel") == onward(None) == onward("no.toml") == ()
 
 

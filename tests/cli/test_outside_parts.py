@@ -77,9 +77,7 @@ def program(*arguments: str) -> Answer:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configured", [False, True])
-def test_a_preset_runs_with_parts_of_a_file_and_the_result_names_it_with_its_hash(
-    own_folders: Path, configured: bool
-):
+def test_a_preset_runs_with_parts_of_a_file_named_with_its_hash(own_folders: Path, configured: bool):
     if configured:
         folder = own_folders / "xdg_config_home" / "hadamard-tui"
         folder.mkdir(parents=True)
@@ -106,7 +104,7 @@ def test_an_unknown_kind_points_to_the_option():
 
 
 @pytest.mark.slow
-def test_a_fault_of_a_file_is_one_line_that_blames_no_preset():
+def test_a_fault_in_a_file_of_parts_is_one_line_about_the_file():
     Path("mine.py").write_text("\n1 / 0\n")
     assert program("run", "mine.toml", "--parts", "mine.py") == Answer(
         2, "", f"error: {Path('mine.py').absolute()}:2: ZeroDivisionError: division by zero\n"
@@ -114,7 +112,7 @@ def test_a_fault_of_a_file_is_one_line_that_blames_no_preset():
 
 
 @pytest.mark.slow
-def test_a_script_loads_parts_before_its_presets_and_not_after_them():
+def test_a_script_can_load_parts_only_before_its_presets():
     load = "import hadamard_tui as ht\nht.load_parts('mine.py')\ntrace = ht.run('mine.toml')\n"
     late = "try:\n    ht.load_parts('other.py')\nexcept ht.BadInput as error:\n    print(error.fault)\n"
     Path("other.py").write_text(RULE)
@@ -126,7 +124,7 @@ def test_a_script_loads_parts_before_its_presets_and_not_after_them():
 
 
 @pytest.mark.slow
-def test_a_list_of_parts_in_the_configuration_that_is_none_is_refused(own_folders: Path):
+def test_a_configured_parts_setting_other_than_a_list_is_refused(own_folders: Path):
     folder = own_folders / "xdg_config_home" / "hadamard-tui"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("parts = 3\n")
@@ -178,7 +176,7 @@ def templates(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
         sys.modules.pop(stem, None)
 
 
-def test_each_kind_of_part_is_loaded_from_the_option_the_configuration_and_an_entry_point(templates: Outside):
+def test_options_configuration_and_entry_points_load_every_kind_of_part(templates: Outside):
     for family in catalogue.FOLDERS.keys() & SINGULAR.keys():
         added = catalogue.members.__wrapped__(family).keys() - catalogue.members(family).keys()
         assert len(added) == 1, family
@@ -197,7 +195,7 @@ def test_a_preset_cannot_name_a_file_of_parts(call, small: Path):
     assert "parts" in err
 
 
-def test_results_without_parts_from_outside_name_none(call, small: Path):
+def test_results_without_outside_parts_name_no_parts(call, small: Path):
     assert "parts" not in json.loads(call("run", "small.toml", "--json").out)["environment"]
 
 
@@ -210,7 +208,7 @@ def test_serve_refuses_parts(arguments: list[str]):
 
 
 @pytest.mark.slow
-def test_points_are_computed_anew_once_the_code_of_a_part_changes(own_folders: Path):
+def test_a_changed_file_of_parts_causes_points_to_be_computed_anew(own_folders: Path):
     axis = """
 [[axes]]
 name = "s"

@@ -20,7 +20,7 @@ from .conftest import Answer
 Call = Callable[..., Answer]
 
 
-def test_every_template_is_named_and_every_name_has_one():
+def test_templates_correspond_to_families_of_parts():
     assert {file.stem for file in TEMPLATES.glob("*.py")} - {"__init__"} == {*SINGULAR}
     assert {*SINGULAR} - {"panels"} == {*catalogue.FOLDERS} - {"claims"}
 
@@ -152,7 +152,7 @@ PANEL = Panel("wrong", "a panel that returns a number", lambda context: 1)
 
 
 @pytest.mark.slow
-def test_wrong_parts_fail_the_checks_that_are_for_them(tmp_path: Path):
+def test_wrong_parts_fail_the_checks_of_their_faults(tmp_path: Path):
     """One process checks all files, because a process needs longer to start than for most checks."""
     rules = (
         RULE.format(name=subject.title(), tag=subject, step=step, more=more)
@@ -203,7 +203,7 @@ def test_wrong_parts_fail_the_checks_that_are_for_them(tmp_path: Path):
     ],
 )
 @pytest.mark.slow
-def test_our_own_parts_pass(family: str, kind: str):
+def test_built_in_parts_pass_their_checks(family: str, kind: str):
     failed = [check for check in check_part(family, catalogue.members(family)[kind]) if check.holds is False]
     assert failed == []
 
@@ -225,7 +225,7 @@ def test_new_refuses_other_families_and_names(tmp_path: Path, family: str, file:
         write_new(family, tmp_path / file)
 
 
-def test_the_former_name_of_the_list_works_with_a_hint(call: Call):
+def test_the_former_name_of_the_parts_list_works_with_a_hint(call: Call):
     code, out, err = call("list", "losses")
     assert (code, err) == (0, "the command list is now called parts list: hadamard-tui parts list losses\n")
     assert out == call("parts", "list", "losses").out

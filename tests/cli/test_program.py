@@ -55,7 +55,7 @@ def test_bad_input_has_no_traceback(program: Program) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_no_terminal_names_the_command_that_needs_none(program: Program) -> None:
+def test_without_a_terminal_the_error_names_the_run_command(program: Program) -> None:
     done = program("--preset", "hadamard-128", "--run")
     assert done.returncode == 2
     assert "use hadamard-tui run hadamard-128" in done.stderr
@@ -130,7 +130,7 @@ def read(line: int, until: bytes = b"") -> bytes:
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"])
-def test_a_signal_ends_a_progress_bar_with_the_cursor_shown(name: str) -> None:
+def test_a_signal_ends_a_progress_bar_and_shows_the_cursor(name: str) -> None:
     started, line = on_terminal("-c", BAR)
     assert b"\x1b[?25l" in read(line, b"running")
     started.send_signal(signal.Signals[name])
@@ -139,7 +139,7 @@ def test_a_signal_ends_a_progress_bar_with_the_cursor_shown(name: str) -> None:
     os.close(line)
 
 
-def test_a_progress_bar_that_is_stopped_shows_the_cursor_and_goes_on() -> None:
+def test_a_suspended_progress_bar_shows_the_cursor_and_can_continue() -> None:
     started, line = on_terminal("-c", BAR, process_group=0)
     read(line, b"running")
     started.send_signal(signal.SIGTSTP)
@@ -152,7 +152,7 @@ def test_a_progress_bar_that_is_stopped_shows_the_cursor_and_goes_on() -> None:
     os.close(line)
 
 
-def test_a_progress_bar_does_not_end_by_a_signal_that_is_ignored() -> None:
+def test_an_ignored_signal_does_not_end_a_progress_bar() -> None:
     started, line = on_terminal("-c", BAR, hearing=signal.SIG_IGN)
     read(line, b"running")
     started.send_signal(signal.SIGHUP)
@@ -162,7 +162,7 @@ def test_a_progress_bar_does_not_end_by_a_signal_that_is_ignored() -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_terminated_is_stored_as_stopped_and_leaves_the_cursor_shown(tmp_path: Path) -> None:
+def test_a_terminated_run_is_stored_as_stopped_and_shows_the_cursor(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     started, line = on_terminal("-m", "hadamard_tui", "run", str(tmp_path / "long.toml"))
     read(line, b"running")
@@ -177,7 +177,7 @@ def test_a_run_that_is_terminated_is_stored_as_stopped_and_leaves_the_cursor_sho
 
 
 @pytest.mark.slow
-def test_a_run_whose_terminal_is_closed_is_stored_as_stopped_or_goes_on_after_nohup(tmp_path: Path) -> None:
+def test_closing_the_terminal_stops_a_run_unless_nohup_started_it(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     command = ("-m", "hadamard_tui", "run", str(tmp_path / "long.toml"))
     started, line = on_terminal(*command)
@@ -207,7 +207,7 @@ with raised(os._exit):
 """
 
 
-def test_a_command_that_does_not_end_after_a_signal_is_ended_two_seconds_later() -> None:
+def test_a_command_that_hangs_after_a_signal_is_ended_later() -> None:
     started = subprocess.Popen([sys.executable, "-c", STOPPING], stdout=subprocess.PIPE, text=True)
     assert started.stdout is not None
     assert started.stdout.readline() == "here\n"

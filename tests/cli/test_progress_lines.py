@@ -59,7 +59,7 @@ def slow_clock(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "run_sweep", sweep_after_looks)
 
 
-def test_a_line_is_printed_in_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_prints_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([100.0, 100.05, 109.95, 110.0, 110.05, 119.9, 120.3, 129.0, 135.0])
     monkeypatch.setattr(console, "monotonic", seconds.__next__)
     stream = StringIO()
@@ -73,7 +73,7 @@ def test_a_line_is_printed_in_every_ten_seconds(monkeypatch: pytest.MonkeyPatch)
     ]
 
 
-def test_a_sweep_says_how_many_points_are_done_and_where_it_is() -> None:
+def test_progress_of_a_sweep_counts_points_and_names_the_last_point() -> None:
     heard: list[tuple[str, float]] = []
     results: Results | None = None
 
@@ -91,7 +91,7 @@ def test_a_sweep_says_how_many_points_are_done_and_where_it_is() -> None:
 
 
 @pytest.mark.usefixtures("slow_clock")
-def test_a_sweep_without_a_terminal_says_how_far_it_is_and_prints_json_alone(small: Path, call: Call) -> None:
+def test_a_sweep_without_a_terminal_reports_progress_only_on_standard_error(small: Path, call: Call) -> None:
     small.write_text(AXES)
     code, out, err = call("run", "small.toml", "--fresh", "--json")
     assert code == 0
@@ -104,7 +104,7 @@ def test_a_sweep_without_a_terminal_says_how_far_it_is_and_prints_json_alone(sma
 
 @pytest.mark.usefixtures("slow_clock")
 @pytest.mark.parametrize("command", ["run", "judge"])
-def test_a_run_without_axes_says_how_far_it_is(command: str, small: Path, call: Call) -> None:
+def test_a_run_without_axes_reports_its_progress(command: str, small: Path, call: Call) -> None:
     code, out, err = call(command, "small.toml", "--json")
     assert code == 0
     json.loads(out)
@@ -112,7 +112,7 @@ def test_a_run_without_axes_says_how_far_it_is(command: str, small: Path, call: 
 
 
 @pytest.mark.usefixtures("slow_clock")
-def test_verify_says_which_preset_it_is_at_and_counts_the_time_of_all(small: Path, call: Call) -> None:
+def test_progress_of_verify_names_the_preset_and_counts_the_total_time(small: Path, call: Call) -> None:
     code, out, err = call("verify", "small.toml", "small.toml", "--json")
     assert (code, json.loads(out)["holds"]) == (0, True)
     lines = err.splitlines()
@@ -134,7 +134,7 @@ sys.exit(main(["run", "small.toml", "--json"]))
 
 @pytest.mark.parametrize("stderr", ["a full disk", "nobody"])
 @pytest.mark.slow
-def test_a_run_whose_progress_cannot_be_printed_goes_on(stderr: str, small: Path) -> None:
+def test_a_run_continues_if_its_progress_cannot_be_printed(stderr: str, small: Path) -> None:
     reader, pipe = os.pipe()
     os.close(reader)
     with open("/dev/full", "w") as full:

@@ -31,7 +31,7 @@ WILD = "learners.GD.update.lr=1e9"
 EXPECTED = 'claims=[{kind = "diverges", text = "GD diverges", curve = "GD"}]'
 
 
-def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(small: Path, call: Call) -> None:
+def test_a_run_prints_chart_caption_losses_and_claims_and_details_on_request(small: Path, call: Call) -> None:
     code, out, err = call("run", "small.toml")
     assert code == 0
     assert err == ""
@@ -51,9 +51,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert "--notes" not in call("run", "small.toml", "--notes").out
 
 
-def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_data_are_rotated(
-    small: Path, call: Call
-) -> None:
+def test_bounds_apply_to_variant_learners_on_rotated_data(small: Path, call: Call) -> None:
     rotated = "small.toml", "--set", "problem.matrix.rotate=true", "--set", "claims=[]"
     printed = call("run", *rotated, "--bounds").out
     assert re.search(r"B EGU +no +2 +\S+(?: ± \S+)? +\S+ +0\.7500 +\S+", printed), "it is in no parentheses"
@@ -66,7 +64,7 @@ def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_da
     assert f"bound, for EGU is not rotation invariant, yet the bound applies, {because}" in judged
 
 
-def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
+def test_output_outside_a_terminal_is_plain_and_80_columns_wide(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert max(map(len, call("run", "small.toml").out.splitlines())) == 80
@@ -121,7 +119,7 @@ def test_a_terminal_shows_the_cost_of_a_refitted_kernel_before_the_run(small: Pa
 @pytest.mark.parametrize(
     ("setting", "is_about_the_set_up"), [("problem.matrix.d=64", True), ("run.seed=1", False)]
 )
-def test_a_changed_preset_is_called_by_its_changes_and_tells_no_story(
+def test_a_change_of_the_set_up_retitles_a_preset_and_hides_its_story(
     call: Call, setting: str, is_about_the_set_up: bool
 ) -> None:
     code, out, _ = call("run", "hadamard-128", "--set", setting, "--set", "claims=[]")
@@ -130,7 +128,7 @@ def test_a_changed_preset_is_called_by_its_changes_and_tells_no_story(
     assert ("Watch two groups of learners" in out) is not is_about_the_set_up
 
 
-def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
+def test_standard_output_with_json_is_only_json(small: Path, call: Call) -> None:
     code, out, err = call("run", "small.toml", "--json", "--set", "learners.EGU.update.lr=0.2")
     result = json.loads(out)
     assert code == 0
@@ -155,7 +153,7 @@ def test_json_by_replica_has_the_curve_of_every_replica(small: Path, call: Call,
     assert "by_replica" not in plain["pictures"][0]["curves"][0]
 
 
-def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
+def test_by_replica_is_refused_without_json_and_above_its_limit(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, out, err = call("run", "small.toml", "--by-replica")
@@ -177,7 +175,7 @@ def test_the_same_seed_gives_the_same_bytes(small: Path, call: Call) -> None:
     assert out.encode() == encode(presets.document("small.toml"), results, judge(results))
 
 
-def test_the_file_holds_what_json_prints(small: Path, call: Call) -> None:
+def test_the_out_file_equals_the_printed_json(small: Path, call: Call) -> None:
     Path("result.json").write_text("old")
     printed = call("run", "small.toml", "--out", "result.json")
     assert printed.code == 0
@@ -186,9 +184,7 @@ def test_the_file_holds_what_json_prints(small: Path, call: Call) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["result.json", "small.toml"]
 
 
-def test_a_file_that_cannot_be_written_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_file_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
@@ -198,7 +194,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_failing_claim_is_exit_1(small: Path, call: Call) -> None:
+def test_a_failing_claim_is_shown_and_causes_exit_1(small: Path, call: Call) -> None:
     small.write_text(SMALL.replace("equals = 0.5", "equals = 0.25"))
     code, out, _ = call("run", "small.toml")
     assert code == 1
@@ -206,7 +202,7 @@ def test_a_failing_claim_is_exit_1(small: Path, call: Call) -> None:
     assert "preset's own settings" not in out
 
 
-def test_a_claim_of_a_preset_that_set_changed_is_not_judged_and_no_failure(small: Path, call: Call) -> None:
+def test_claims_of_a_changed_preset_are_not_judged_and_do_not_fail(small: Path, call: Call) -> None:
     change = "run", "small.toml", "--set", "problem.matrix.d=16"
     code, out, _ = call(*change)
     assert code == 0
@@ -217,32 +213,34 @@ def test_a_claim_of_a_preset_that_set_changed_is_not_judged_and_no_failure(small
     assert claim["detail"] == "not judged: the set-up was changed"
 
 
-def test_a_claim_that_fails_with_another_seed_says_whose_it_is(small: Path, call: Call) -> None:
+def test_a_claim_failing_with_another_seed_explains_that_set_changed_the_settings(
+    small: Path, call: Call
+) -> None:
     small.write_text(SMALL.replace("equals = 0.5", "equals = 0.25"))
     code, out, _ = call("run", "small.toml", "--set", "run.seed=1")
     assert code == 1
     assert "The claims were written for the preset's own settings, and --set changed them." in out
 
 
-def test_an_unexpected_divergence_is_exit_1(small: Path, call: Call) -> None:
+def test_an_unexpected_divergence_causes_exit_1(small: Path, call: Call) -> None:
     code, out, _ = call("run", "small.toml", "--set", WILD, "--set", "claims=[]")
     assert code == 1
     assert "✗ GD diverged at k = 1, and no claim expects it" in out
     assert re.search(r"A GD +yes +2 +diverged", out)
 
 
-def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
+def test_an_expected_divergence_causes_exit_0(small: Path, call: Call) -> None:
     code, out, _ = call("run", "small.toml", "--set", WILD, "--set", EXPECTED)
     assert code == 0
     assert "GD diverged at k = 1, as claimed" in out
 
 
-def test_a_divergence_is_reported_on_the_clock_of_the_protocol(small: Path, call: Call) -> None:
+def test_a_divergence_is_reported_in_units_of_the_protocol_clock(small: Path, call: Call) -> None:
     out = call("run", "small.toml", "--set", 'protocol="epochs"', "--set", WILD, "--set", EXPECTED).out
     assert re.search(r"GD diverged at epoch = \d+, as claimed", out)
 
 
-def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, call: Call) -> None:
+def test_diverged_replicas_are_counted_and_the_curve_continues(small: Path, call: Call) -> None:
     gaussian = ("problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1")
     settings = (*gaussian, "learners.GD.update.lr=0.1", "claims=[]")
     code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
@@ -256,7 +254,7 @@ def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, cal
     assert "diverged" not in table
 
 
-def test_a_rate_that_loses_by_diverging_is_not_said_to_be_claimed(small: Path, call: Call) -> None:
+def test_a_diverging_rate_of_a_list_is_not_reported_as_claimed(small: Path, call: Call) -> None:
     settings = ("learners.GD.update.lr=[0.01, 3000]", "claims=[]")
     code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 0
@@ -268,7 +266,7 @@ def test_a_rate_that_loses_by_diverging_is_not_said_to_be_claimed(small: Path, c
                                     'problem.matrix={kind="gaussian",d=8,n=3}',
                                     'problem.matrix={kind="rademacher",d=2,n=9}',
                                     "problem.target.kind=all", "protocol.loss=logistic"])  # fmt: skip
-def test_any_shape_of_problem_prints(change: str, small: Path, call: Call) -> None:
+def test_problems_of_every_shape_are_printed(change: str, small: Path, call: Call) -> None:
     code, out, err = call(
         "run", "small.toml", "--set", "claims=[]", "--set", "problem.target.index=1", "--set", change
     )
@@ -276,13 +274,13 @@ def test_any_shape_of_problem_prints(change: str, small: Path, call: Call) -> No
     assert "A GD" in out
 
 
-def test_losses_are_tabulated_at_records_and_at_the_end(small: Path, call: Call) -> None:
+def test_losses_are_tabulated_at_evaluation_points_and_at_the_end(small: Path, call: Call) -> None:
     settings = ('problem.matrix={kind="gaussian", d=8, n=40}', 'protocol={kind="erm", every=7}', "claims=[]")
     out = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting))).out
     assert re.search(r"A GD +yes +14 +\d\S*.*\n +21 +\d\S*.*\n +40 +\d", out), out
 
 
-def test_the_table_counts_what_the_x_axis_counts(small: Path, call: Call) -> None:
+def test_the_table_uses_the_clock_of_the_x_axis(small: Path, call: Call) -> None:
     _, out, _ = call("run", "small.toml")
     assert re.search(r"\nlearner +invariant +k ", out)
     epochs = '{kind = "epochs", epochs = 3}'
@@ -290,7 +288,7 @@ def test_the_table_counts_what_the_x_axis_counts(small: Path, call: Call) -> Non
     assert re.search(r"\nlearner +invariant +epochs ", out)
 
 
-def test_a_narrow_terminal_keeps_the_numbers_whole(
+def test_a_narrow_terminal_does_not_break_numbers(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "48")
@@ -299,7 +297,9 @@ def test_a_narrow_terminal_keeps_the_numbers_whole(
     assert re.search(r"A GD +2 +0\.7500 +0\.3750 +0\.7500 +1\.0000", out)
 
 
-def test_a_wide_terminal_says_which_bound(small: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wide_terminal_shows_the_formula_of_the_bound(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     out = call("run", "small.toml").out
     assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1 − k/d +1\.0000", out)
@@ -312,7 +312,7 @@ def test_measures_other_than_the_loss_have_columns(small: Path, call: Call) -> N
     assert re.search(r"A GD +2 +0\.7500 +0\.3750 +0\.0000 +1\.0000 +2 +0\.7500 +1\.0000", out)
 
 
-def test_the_best_rate_is_named_with_all_that_were_tried(small: Path, call: Call) -> None:
+def test_the_best_rate_is_reported_with_all_tried_rates(small: Path, call: Call) -> None:
     settings = ("--set", 'learners.GD.update.lr="best"', "--set", "claims=[]")
     out = call("run", "small.toml", *settings, "--notes").out
     assert re.search(r"A GD .*\n +η=0\.0625, best of 17 ", out)
@@ -327,28 +327,28 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
     assert out.count("best of 2 rates") == 1
 
 
-def test_curves_computed_by_an_operator_are_named(small: Path, call: Call) -> None:
+def test_notes_name_the_curves_computed_by_an_operator(small: Path, call: Call) -> None:
     learners = "computed by an operator in place of the matrix of instances (structured): GD, EGU"
     told = f"{learners}; --path dense uses the matrix of instances"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
     assert "in place of the matrix" not in call("run", "small.toml", "--notes", "--path", "dense").out
 
 
-def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:
+def test_brackets_in_a_name_are_printed_literally(small: Path, call: Call) -> None:
     small.write_text(SMALL.replace('name = "EGU"', 'name = "[red]E :star:"'))
     out = call("run", "small.toml", "--bounds").out
     assert "B [red]E :star:" in out
     assert "[red]E :star: is not rotation invariant" in out
 
 
-def test_export_writes_what_the_names_say(small: Path, call: Call) -> None:
+def test_export_writes_the_formats_of_the_suffixes(small: Path, call: Call) -> None:
     code, _, err = call("run", "small.toml", "--export", "curves.csv", "--export", "again.toml")
     assert (code, err) == (0, "")
     assert Path("curves.csv").read_text().startswith("series,name,x,loss")
     assert presets.load("again.toml") == presets.load("small.toml")
 
 
-def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: Call) -> None:
+def test_an_export_of_unknown_format_is_refused_before_the_run(small: Path, call: Call) -> None:
     code, out, err = call("run", "small.toml", "--export", "curves.xls")
     assert (code, out) == (2, "")
     assert "--export curves.xls" in err
@@ -357,7 +357,7 @@ def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: C
 
 
 @pytest.mark.slow
-def test_a_flow_that_lost_accuracy_is_reported_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
+def test_a_flow_losing_accuracy_is_reported_with_the_reason_and_exit_1(call: Call, tmp_path: Path) -> None:
     preset = tmp_path / "left.toml"
     preset.write_text("""
 [problem]

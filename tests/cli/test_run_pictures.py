@@ -78,7 +78,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_it_prints_the_chart_and_a_row_for_every_place(call, file):
+def test_a_run_with_axes_prints_the_chart_and_a_row_per_place(call, file):
     code, out, _ = call("run", str(file))
     assert code == 0
     assert "Until one half" in out
@@ -89,7 +89,7 @@ def test_it_prints_the_chart_and_a_row_for_every_place(call, file):
         assert row[4] == (str(size // 2) if is_reached else "—")
 
 
-def test_along_a_measure_a_row_tells_where_every_curve_first_passes_a_round_value(call, tmp_path):
+def test_rows_along_a_measure_show_first_passages_of_round_values(call, tmp_path):
     """Loss 1 − k/8 and norm √(k/8) of gradient descent; 1 − 3k/32 and √(k/8)/2 with half of its rate."""
     path = tmp_path / "norm.toml"
     path.write_text(ALONG_THE_LOSS)
@@ -101,7 +101,7 @@ def test_along_a_measure_a_row_tells_where_every_curve_first_passes_a_round_valu
     assert rows["0.2"][1] == "—"
 
 
-def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(call, file):
+def test_json_of_a_sweep_contains_document_points_and_pictures(call, file):
     code, out, _ = call("run", str(file), "--json")
     assert code == 0
     document = json.loads(out)
@@ -144,7 +144,7 @@ def test_two_axes_make_a_heat_map(call, file):
     assert lls["x"] == [4, 8]
 
 
-def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
+def test_points_are_stored_and_fresh_recomputes_them(call, file, monkeypatch):
     restored = []
 
     def spied(sweep, gate, note, writer, *more):
@@ -162,7 +162,7 @@ def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
     assert {len(stored_run.read(Path(run.path))[1]) for run in runs} == {5}
 
 
-def test_where_points_cannot_be_kept_the_result_is_there_and_one_line_says_why(call, file, monkeypatch):
+def test_a_failure_to_store_points_is_one_line_beside_the_result(call, file, monkeypatch):
     (file.parent / "data").write_text("")
     monkeypatch.setenv("XDG_DATA_HOME", str(file.parent / "data"))
     code, out, err = call("run", str(file), "--json")
@@ -173,7 +173,7 @@ def test_where_points_cannot_be_kept_the_result_is_there_and_one_line_says_why(c
     assert "Not a directory" in err
 
 
-def test_nothing_is_kept_if_the_configuration_says_so(call, file, monkeypatch):
+def test_the_configuration_can_switch_off_the_storage_of_points(call, file, monkeypatch):
     folder = file.parent / "config" / "hadamard-tui"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("kept_points_mb = 0\n")
@@ -183,7 +183,7 @@ def test_nothing_is_kept_if_the_configuration_says_so(call, file, monkeypatch):
     assert not (file.parent / "data").exists()
 
 
-def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
+def test_points_of_an_earlier_version_are_removed_with_a_message(call, small):
     former = user_cache_path(NAME) / "points"
     (former / "00").mkdir(parents=True)
     (former / "00" / "0.npz").write_bytes(b"0" * (1 << 20))
@@ -204,14 +204,14 @@ def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
         ('learners.LLS.where="size <"', "learners[1].where"),
     ],
 )
-def test_an_error_is_one_line(call, file, change, word):
+def test_an_invalid_sweep_is_reported_on_one_line(call, file, change, word):
     code, out, errors = call("run", str(file), "--set", change)
     assert (code, out) == (2, "")
     assert errors.count("\n") == 1
     assert word in errors
 
 
-def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
+def test_a_document_with_axes_keeps_its_expressions_and_learners(file):
     raw = reading.read_raw(file)
     full = documents.in_full(raw, documents.first(raw))
     assert full["problem"]["matrix"]["d"] == "size"
@@ -220,7 +220,7 @@ def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
     assert documents.sweep_of(full).points[2].experiment == documents.sweep_of(raw).points[2].experiment
 
 
-def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below_a_million(
+def test_table_numbers_are_unbroken_and_errors_avoid_powers_of_ten(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     picture = Picture(measure=catalogue.make("measures", "loss"))
@@ -242,7 +242,7 @@ def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below
     assert "255.1 ± 0.006" in printed
 
 
-def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
+def test_headings_wrap_before_numbers_are_separated_from_their_errors(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     x = np.arange(12.0)
@@ -263,7 +263,7 @@ def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
 
 
 @pytest.mark.parametrize(("measure", "value"), [("change", 3e-9), ("norm", 2e-16)])
-def test_a_number_that_is_0_in_the_headline_is_0_in_the_table(
+def test_the_table_shows_0_for_values_that_count_as_0(
     measure: str, value: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = Picture(x="rows", measure=catalogue.make("measures", measure))

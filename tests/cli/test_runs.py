@@ -25,7 +25,7 @@ def names():
     return [run.id for run in run_store.needed_store().runs()]
 
 
-def test_the_list_shows_the_newest_first_and_takes_words(call, two):
+def test_runs_are_listed_newest_first_and_filtered_by_words(call, two):
     newest, oldest = names()
     out = call("runs", "list").out
     assert out.index(newest) < out.index(oldest)
@@ -36,14 +36,14 @@ def test_the_list_shows_the_newest_first_and_takes_words(call, two):
     assert json.loads(call("runs", "list", "@last-1", "--json").out)[0]["id"] == oldest
 
 
-def test_a_word_that_selects_nothing_is_one_line(call, two):
+def test_a_word_without_a_matching_run_is_reported_on_one_line(call, two):
     code, _, err = call("runs", "show", "2001-01-01")
     assert code == 2
     assert err.startswith("error: 2001-01-01: no stored run matches")
     assert err.count("\n") == 1
 
 
-def test_a_run_shows_and_exports_what_it_measured(call, two, tmp_path):
+def test_a_stored_run_shows_and_exports_its_measurements(call, two, tmp_path):
     assert json.loads(call("runs", "show", "@last", "--json").out) == two[1]
     assert json.loads(call("runs", "show", "@last-1", "--json").out) == two[0]
     call("runs", "export", "@last", str(tmp_path / "it.json"), str(tmp_path / "it.csv"))
@@ -51,13 +51,13 @@ def test_a_run_shows_and_exports_what_it_measured(call, two, tmp_path):
     assert (tmp_path / "it.csv").read_text().count("\n") > 2
 
 
-def test_the_difference_names_what_was_changed(call, two):
+def test_the_difference_of_runs_names_the_changed_fields(call, two):
     out = call("runs", "diff", "@last-1", "@last").out
     assert "seed 0 → 5" in out
     assert all(name in out for name in names())
 
 
-def test_a_stored_run_is_run_and_shared_as_a_preset_is(call, two, tmp_path):
+def test_a_stored_run_can_be_run_and_shared_like_a_preset(call, two, tmp_path):
     newest, _ = names()
     assert json.loads(call("run", newest, "--json").out)["pictures"] == two[1]["pictures"]
     again = json.loads(call("run", "@last", "--json").out)
@@ -69,7 +69,7 @@ def test_a_stored_run_is_run_and_shared_as_a_preset_is(call, two, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_shared_page_is_computed_on_the_devices_that_the_option_names(call, tmp_path, monkeypatch):
+def test_a_shared_page_is_computed_on_the_requested_devices(call, tmp_path, monkeypatch):
     """The device is a process on the CPU."""
     sizes = ("--set", "axes=[{name='size', values=[8, 16]}]", "--set", "problem.matrix.d=size")
     net = "learners=[{name='net', architecture={kind='dense', widths=[4]}, update={kind='adam', lr=0.01}}]"
@@ -84,7 +84,7 @@ def test_a_shared_page_is_computed_on_the_devices_that_the_option_names(call, tm
     assert "</html>" in page.read_text()
 
 
-def test_pinned_runs_are_deleted_by_nobody(call, two):
+def test_pinned_runs_cannot_be_deleted_until_unpinned(call, two):
     newest, oldest = names()
     assert call("runs", "pin", "@last-1", "--tag", "paper").code == 0
     assert "pinned" in call("runs", "delete", "paper").err
@@ -96,7 +96,7 @@ def test_pinned_runs_are_deleted_by_nobody(call, two):
     assert newest not in call("runs", "list").out
 
 
-def test_a_list_names_the_number_of_runs_that_it_leaves_out(call, two):
+def test_a_shortened_list_counts_the_omitted_runs(call, two):
     newest, oldest = names()
     out = call("runs", "list", "--newest", "1").out
     assert newest in out
@@ -107,7 +107,7 @@ def test_a_list_names_the_number_of_runs_that_it_leaves_out(call, two):
     assert "code" in json.loads(call("runs", "list", "--json").out)[0]
 
 
-def test_prune_deletes_what_killed_programs_left_and_no_other_file(call, two):
+def test_prune_deletes_only_leftover_files_of_killed_programs(call, two):
     folder, hour_ago = run_store.folder(), time.time() - 3600
     head, newer = journal.MAGIC, journal.FIRST_LINE + b"%3d\n" % (journal.FORMAT + 1)
     contents = {
@@ -127,7 +127,7 @@ def test_prune_deletes_what_killed_programs_left_and_no_other_file(call, two):
 
 
 @pytest.mark.slow
-def test_a_detached_run_ends_in_the_store_without_its_terminal(call):
+def test_a_detached_run_is_stored_when_it_ends(call):
     out = call("run", *SMALL, "--detach").out
     run = out.split()[1]
     end = time.monotonic() + 60

@@ -74,7 +74,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 
 @pytest.mark.slow
-async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_killed_server(served: Served):
+async def test_viewers_download_their_files_and_a_killed_server_ends_their_apps(served: Served):
     async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
         origin = served.address[: served.address.index("/", 8)]
         async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
@@ -100,9 +100,7 @@ async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_ki
 
 
 @pytest.mark.slow
-async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended(
-    served: Served, tmp_path: Path
-):
+async def test_a_browser_shows_the_focused_app_and_the_reason_of_its_end(served: Served, tmp_path: Path):
     async with blank_page(tmp_path) as page:
         await page.ask("Page.navigate", url=f"{served.address}?fontsize=10&preset=hadamard-128")
         await page.until_true("document.body.classList.contains('-first-byte')")
@@ -142,7 +140,7 @@ async def shows(page: Page, ground: str, learners: Sequence[str]) -> None:
 
 
 @pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
-def test_a_port_that_somebody_has_on_either_loopback_address_is_refused_in_one_line(
+def test_a_port_in_use_on_either_loopback_address_is_refused(
     family: int, host: str, call: Callable[..., Answer]
 ):
     try:
@@ -157,7 +155,7 @@ def test_a_port_that_somebody_has_on_either_loopback_address_is_refused_in_one_l
     assert error.count("\n") == 1
 
 
-def test_only_this_machine_is_served():
+def test_the_server_listens_only_on_loopback_addresses():
     port = free_port()
     with contextlib.ExitStack() as sockets:
         names = [sockets.enter_context(listener).getsockname()[0] for listener in listen(port)]

@@ -25,14 +25,14 @@ preset = "small.toml"
 """
 
 
-def test_without_a_name_demo_lists_paths_and_talks(call: Call) -> None:
+def test_demo_without_a_name_lists_paths_and_talks(call: Call) -> None:
     code, out, _ = call("demo")
     assert code == 0
     assert out.index("gradient-descent") < out.index("parities") < out.index("alt2021")
     assert all(talk_name in out for talk_name in talks())
 
 
-def test_a_sheet_asks_first_and_answers_on_a_page_of_its_own(small: Path, call: Call) -> None:
+def test_a_sheet_prints_questions_first_and_answers_on_a_separate_page(small: Path, call: Call) -> None:
     (small.parent / "talk.toml").write_text(TALK)
     assert call("demo", "talk.toml", "--sheet", "out.html").code == 0
     page = (small.parent / "out.html").read_text()
@@ -50,7 +50,7 @@ def test_a_sheet_asks_first_and_answers_on_a_page_of_its_own(small: Path, call: 
     assert not re.search(r"https?:|src=|url\(|<script", page), "no external resources"
 
 
-def test_a_sheet_that_cannot_be_written_is_one_line(call: Call) -> None:
+def test_an_unwritable_sheet_is_reported_on_one_line(call: Call) -> None:
     code, _, err = call("demo", "gradient-descent", "--sheet", "no/such/folder/out.html")
     assert code == 2
     assert err.count("\n") == 1

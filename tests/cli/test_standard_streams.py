@@ -34,22 +34,22 @@ def shell(command: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_closed_stdout_is_quiet() -> None:
+def test_a_closed_standard_output_causes_no_error() -> None:
     assert shell(f"{PROGRAM} parts list losses <&- >&-") == (0, "", "")
 
 
-def test_with_every_stream_closed_the_exit_code_is_left() -> None:
+def test_the_exit_code_survives_with_every_stream_closed() -> None:
     assert shell(f"{PROGRAM} lst <&- >&- 2>&-") == (2, "", "")
 
 
 @pytest.mark.parametrize("command", ["--help", "config --default"])
-def test_a_full_stdout_is_one_line(command: str) -> None:
+def test_a_full_standard_output_is_reported_on_one_line(command: str) -> None:
     full = "error: standard output: cannot be written: No space left on device\n"
     assert shell(f"{PROGRAM} {command} > /dev/full") == (2, "", full)
 
 
 @pytest.mark.slow
-def test_a_reader_that_is_gone_before_anything_is_printed_is_no_error() -> None:
+def test_a_reader_that_exits_before_any_output_causes_no_error() -> None:
     assert shell(f"set -o pipefail; {PROGRAM} parts list updates | sleep 0") == (0, "", "")
 
 
@@ -87,7 +87,7 @@ def test_a_report_is_saved_even_if_nothing_can_be_printed(
     assert "After half the examples" in Path("r.md").read_text()
 
 
-def test_presets_are_not_verified_for_nobody(
+def test_verify_stops_once_its_output_is_lost(
     small: Path, call: Call, lost: TextIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", lost)
@@ -110,7 +110,7 @@ def failing_for(*names: str) -> Callable[..., None]:
     return write
 
 
-def test_a_result_that_cannot_be_saved_is_printed_and_the_other_files_are_saved(
+def test_an_unsaved_result_is_printed_and_other_files_are_saved(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "write", failing_for("r.json", "a.csv"))
@@ -122,16 +122,14 @@ def test_a_result_that_cannot_be_saved_is_printed_and_the_other_files_are_saved(
     assert sorted(os.listdir()) == ["b.csv", "c.csv", "small.toml"]
 
 
-def test_a_report_that_cannot_be_saved_is_printed(
-    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unsaved_report_is_printed(small: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "write", failing_for("r.md"))
     code, out, err = call("verify", "small.toml", "--json", "--report", "r.md")
     assert (code, json.loads(out)["holds"]) == (2, True)
     assert err == "error: --report r.md: cannot be written: No space left on device\n"
 
 
-def test_a_file_that_the_program_fails_at_loses_no_other(
+def test_a_failing_export_does_not_prevent_other_files(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_: object) -> bytes:
@@ -145,7 +143,7 @@ def test_a_file_that_the_program_fails_at_loses_no_other(
     assert sorted(os.listdir()) == ["r.json", "small.toml"]
 
 
-def test_a_full_stderr_hides_nothing_of_the_exit_code(small: Path) -> None:
+def test_a_full_standard_error_does_not_change_the_exit_code(small: Path) -> None:
     assert shell(f"{PROGRAM} lst 2> /dev/full") == (2, "", "")
 
 
@@ -164,7 +162,7 @@ def printed(command: str, encoding: str) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("command", [f"run {SMALL} --bounds --notes", "parts list losses", "presets"])
-def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding: str) -> None:
+def test_a_stream_without_the_required_letters_gets_ascii(command: str, encoding: str) -> None:
     drawn, in_utf_8 = printed(command, encoding), printed(command, "utf-8").decode()
     assert drawn.count(b"?") == in_utf_8.count("?")
     assert len(drawn.decode("latin-1").splitlines()) == len(in_utf_8.splitlines())
@@ -174,7 +172,7 @@ def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding
 
 
 @pytest.mark.slow
-def test_ascii_is_drawn_where_it_is_wished_for() -> None:
+def test_the_ascii_option_prints_only_ascii() -> None:
     assert printed(f"run {SMALL} --ascii", "utf-8").isascii()
 
 
@@ -191,26 +189,26 @@ def test_ascii_is_drawn_where_it_is_wished_for() -> None:
         ("first ±1\nsecond ±1\n", "first +-1\nsecond +-1\n"),
     ],
 )
-def test_a_printed_line_grows_so_that_signs_keep_their_meaning(line: str, in_ascii: str) -> None:
+def test_ascii_replacements_of_signs_may_lengthen_a_printed_line(line: str, in_ascii: str) -> None:
     standard_streams.prepare()
     assert line.encode("ascii", standard_streams.DRAWN).decode() == in_ascii
 
 
 @pytest.mark.slow
-def test_json_is_the_same_whatever_the_encoding_of_the_stream() -> None:
+def test_json_is_independent_of_the_encoding_of_the_stream() -> None:
     schema, in_ascii = (printed("schema", encoding) for encoding in ("utf-8", "ascii"))
     assert schema == in_ascii
     assert not schema.isascii()
 
 
-def test_the_app_draws_in_ascii_where_the_terminal_has_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_app_draws_in_ascii_on_an_ascii_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for encoding, in_ascii in (("utf-8", False), ("ascii", True)):
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
         assert begin(None, "hadamard-128", False, True, None, False).config.ascii is in_ascii
 
 
 @pytest.mark.slow
-def test_every_letter_of_presets_and_messages_has_one_in_ascii() -> None:
+def test_every_letter_of_presets_and_messages_has_an_ascii_replacement() -> None:
     script = runpy.run_path(str(Path(presets.__file__).parents[2] / "docs" / "messages.py"))
     texts = [presets.path_of(preset_name).read_text() for preset_name in presets.names()]
     letters = {letter for text in [*texts, script["page"]()] for letter in text}

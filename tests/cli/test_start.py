@@ -60,7 +60,7 @@ def test_the_app_opens_on_the_hadamard_problem(opened: Opened, on_terminal: Call
     assert start.first is True
 
 
-def test_the_app_opens_without_the_commands_of_the_command_line(
+def test_opening_the_app_loads_no_commands(
     opened: Opened, on_terminal: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     groups: list[TyperGroup] = []
@@ -72,7 +72,7 @@ def test_the_app_opens_without_the_commands_of_the_command_line(
     assert group.list_commands(None)[0] == "run"  # type: ignore[arg-type]
 
 
-def test_the_app_introduces_itself_over_no_run_that_was_asked_for(opened: Opened, on_terminal: Call) -> None:
+def test_a_requested_run_skips_the_welcome(opened: Opened, on_terminal: Call) -> None:
     assert on_terminal("--run") == (0, "", "")
     assert (opened[0].autorun, opened[0].first) == (True, False)
 
@@ -95,14 +95,16 @@ def test_bad_input_is_reported_before_the_app_opens(opened: Opened, on_terminal:
     assert opened == []
 
 
-def test_a_viewer_in_a_browser_sees_the_welcome_whatever_was_saved(opened: Opened, on_terminal: Call) -> None:
+def test_a_browser_viewer_sees_the_welcome_despite_a_saved_state(opened: Opened, on_terminal: Call) -> None:
     left_behind()
     assert on_terminal("--reset", "--no-parts") == (0, "", "")  # as `serve` starts the app
     assert opened[0].first is True
 
 
 @pytest.mark.parametrize("lack", [{"but": "stdin"}, {"but": "stdout"}, {"term": "dumb"}, {"term": None}])
-def test_no_terminal_no_app(lack: dict[str, str | None], opened: Opened, on_terminal: Call) -> None:
+def test_without_a_terminal_no_app_opens(
+    lack: dict[str, str | None], opened: Opened, on_terminal: Call
+) -> None:
     code, out, err = on_terminal("--preset", "gaussian-128", **lack)
     assert code == 2
     assert out == ""
@@ -128,7 +130,7 @@ def test_the_last_state_is_restored(opened: Opened, on_terminal: Call) -> None:
     assert start.view == KeptView(theme="light", panel="claims", pace=4.0)
 
 
-def test_a_set_up_with_a_file_comes_back_in_another_folder(
+def test_a_set_up_with_a_file_is_restored_from_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opened, on_terminal: Call
 ) -> None:
     (tmp_path / "X.csv").write_text("1,0,2,5\n0,1,2,3\n")
@@ -142,7 +144,7 @@ def test_a_set_up_with_a_file_comes_back_in_another_folder(
     assert (reading.parse(start.document), start.notes) == (experiment, [])
 
 
-def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:
+def test_reset_and_a_named_preset_ignore_the_saved_set_up(opened: Opened, on_terminal: Call) -> None:
     left_behind(KeptView(theme="light"))
     assert on_terminal("--reset").code == 0
     assert on_terminal("--preset", "rademacher-128").code == 0
@@ -169,7 +171,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("content", BROKEN)
-def test_a_broken_state_file_is_reported_set_aside_and_not_fatal(
+def test_a_broken_state_file_is_reported_and_renamed(
     content: bytes, opened: Opened, on_terminal: Call
 ) -> None:
     state_file.path().parent.mkdir(parents=True)
@@ -184,7 +186,7 @@ def test_a_broken_state_file_is_reported_set_aside_and_not_fatal(
     assert state_file.path().with_name("last.json.broken").read_bytes() == content
 
 
-def test_a_memory_that_is_a_pipe_is_not_waited_for(opened: Opened, on_terminal: Call) -> None:
+def test_a_pipe_as_state_file_is_refused_without_waiting(opened: Opened, on_terminal: Call) -> None:
     state_file.path().parent.mkdir(parents=True)
     os.mkfifo(state_file.path())
     assert on_terminal().code == 0
@@ -208,7 +210,7 @@ BAD_CONFIGS = [
 
 
 @pytest.mark.parametrize(("text", "why"), BAD_CONFIGS)
-def test_a_broken_configuration_is_reported_left_as_it_is_and_not_fatal(
+def test_a_broken_configuration_is_reported_and_left_unchanged(
     text: str, why: str, opened: Opened, on_terminal: Call
 ) -> None:
     config.path().parent.mkdir(parents=True)
@@ -232,14 +234,14 @@ def test_the_configuration_and_the_options_take_effect(opened: Opened, on_termin
     assert start.view.theme == "contrast"
 
 
-def test_a_theme_that_is_not_there_is_refused(opened: Opened, on_terminal: Call) -> None:
+def test_an_unknown_theme_is_refused(opened: Opened, on_terminal: Call) -> None:
     code, _, err = on_terminal("--theme", "pink")
     assert code == 2
     assert "use dark, light or contrast" in err
     assert opened == []
 
 
-def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
+def test_the_view_option_sets_panel_and_chart_options(opened: Opened, on_terminal: Call) -> None:
     changes = (
         "--view",
         "panel=svd",
@@ -273,7 +275,7 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("panel=weight", "there is no panel weight; there are learners, weights,"),
     ],
 )
-def test_a_view_that_cannot_be_is_refused(change: str, told: str, opened: Opened, on_terminal: Call) -> None:
+def test_an_invalid_view_option_is_refused(change: str, told: str, opened: Opened, on_terminal: Call) -> None:
     code, out, err = on_terminal("--view", change)
     assert (code, out, opened) == (2, "", [])
     assert f"--view {change.partition('=')[0]}" in err

@@ -9,7 +9,7 @@ from engine.spec.theory_pages import sections
 from .conftest import Answer
 
 
-def test_theory_prints_a_section_with_its_chart_and_lists_all(call: Callable[..., Answer]):
+def test_theory_prints_a_section_with_its_chart_and_lists_all_sections(call: Callable[..., Answer]):
     code, out, _ = call("theory", "conventions#losses")
     assert code == 0
     assert "ln 2 · (1 − k/d)" in " ".join(out.split())

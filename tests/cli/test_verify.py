@@ -23,7 +23,7 @@ def wrong(small: Path) -> Path:
     return file
 
 
-def test_a_preset_whose_claims_hold_is_verified(small: Path, call: Call) -> None:
+def test_verify_accepts_a_preset_with_holding_claims(small: Path, call: Call) -> None:
     code, out, err = call("verify", "small.toml")
     assert (code, err) == (0, "")
     assert out.count("✓ holds") == 2
@@ -31,7 +31,7 @@ def test_a_preset_whose_claims_hold_is_verified(small: Path, call: Call) -> None
     assert "0.5 = 0.5 ± 1e-05" in " ".join(out.split())
 
 
-def test_a_claim_that_fails_and_an_unexpected_divergence_are_shown(wrong: Path, call: Call) -> None:
+def test_verify_shows_failed_claims_and_unexpected_divergence(wrong: Path, call: Call) -> None:
     code, out, _ = call("verify", "small.toml", "wrong.toml")
     assert code == 1
     assert out.count("✓ holds") == 2
@@ -40,7 +40,7 @@ def test_a_claim_that_fails_and_an_unexpected_divergence_are_shown(wrong: Path, 
     assert "EGU diverged, and no claim expects it" in out
 
 
-def test_json_has_every_claim_with_its_measurement(wrong: Path, call: Call) -> None:
+def test_json_of_verify_contains_every_claim_with_its_measurement(wrong: Path, call: Call) -> None:
     code, out, _ = call("verify", "--json", "small.toml", "wrong.toml")
     told = json.loads(out)
     assert code == 1
@@ -52,7 +52,7 @@ def test_json_has_every_claim_with_its_measurement(wrong: Path, call: Call) -> N
     assert good["claims"][0]["measured"] == pytest.approx(0.5, abs=1e-5)
 
 
-def test_the_report_can_be_read(wrong: Path, call: Call) -> None:
+def test_the_verify_report_lists_every_claim_with_its_outcome(wrong: Path, call: Call) -> None:
     call("verify", "small.toml", "wrong.toml", "--report", "report.md")
     report = wrong.with_name("report.md").read_text(encoding="utf-8")
     assert "1 of 2 claims of 2 presets hold." in report
@@ -63,7 +63,7 @@ def test_the_report_can_be_read(wrong: Path, call: Call) -> None:
     assert "| **fails** | EGU does not diverge | it did |" in report
 
 
-def test_an_unknown_preset_is_refused_before_any_is_run(small: Path, call: Call) -> None:
+def test_verify_refuses_an_unknown_preset_before_any_run(small: Path, call: Call) -> None:
     code, out, err = call("verify", "small.toml", "hadamrd-128")
     assert code == 2
     assert out == ""

@@ -129,7 +129,7 @@ def ended(process: int) -> bool:
 # Who is answered
 
 
-async def test_whoever_does_not_know_the_address_gets_one_line_and_403():
+async def test_a_wrong_token_gets_one_line_and_403():
     async with site(ECHO) as served:
         token = served.server.token
         wrong = ("A" if token[0] != "A" else "B") + token[1:]
@@ -148,12 +148,12 @@ send(b"D", " ".join(sys.argv[1:]).encode())
 
 
 @pytest.mark.parametrize(("query", "options"), [("", ""), ("?preset=rotated-128", "--preset=rotated-128")])
-async def test_an_address_may_name_a_shipped_preset(query: str, options: str):
+async def test_an_address_can_name_a_shipped_preset(query: str, options: str):
     async with site(WORDS_OF_COMMAND) as served, served.page(query) as page:
         assert (await page.socket.receive_bytes()).decode() == options
 
 
-async def test_an_address_that_names_anything_else_gets_404_and_opens_no_app():
+async def test_an_address_with_an_unknown_preset_gets_404_and_opens_no_app():
     async with site(ECHO) as served:
         for path in ("", "ws"):
             for name in ("rotated-127", "", "..%2Fpresets%2Frotated-128.toml", "%2Fetc%2Fpasswd"):
@@ -164,14 +164,14 @@ async def test_an_address_that_names_anything_else_gets_404_and_opens_no_app():
         assert "rotated-128" in (await served.ask(f"/{served.server.token}/?preset=rotated-127"))[1]
 
 
-async def test_requests_that_are_none_leave_nothing_in_the_log(caplog: pytest.LogCaptureFixture):
+async def test_invalid_requests_write_nothing_to_the_log(caplog: pytest.LogCaptureFixture):
     async with site(ECHO) as served:
         for path in ("/\xe9/", "x" * 100_000, "/ HTTP/1.1\r\n\x1b]0;title\x07"):
             assert (await served.ask(path))[0] == 400
     assert caplog.text == ""
 
 
-async def test_only_names_of_this_machine_are_answered():
+async def test_only_host_names_of_this_machine_are_answered():
     async with site(ECHO) as served:
         path = f"/{served.server.token}/"
         for host in (
@@ -187,7 +187,7 @@ async def test_only_names_of_this_machine_are_answered():
             assert (await served.ask(path, Host=host))[0] == 200, host
 
 
-async def test_pages_of_other_sites_open_no_app():
+async def test_pages_of_foreign_sites_open_no_app():
     async with site(ECHO) as served:
         for origin in ("https://example.org", "http://localhost:1", "null", "", "http://[::1"):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -195,7 +195,7 @@ async def test_pages_of_other_sites_open_no_app():
             assert refused.value.status == 403, origin
 
 
-async def test_no_answer_may_be_kept_framed_or_referred_to():
+async def test_answers_forbid_caching_framing_and_referrers():
     async with site(ECHO) as served:
         for path in (
             "/",
@@ -213,7 +213,7 @@ async def test_no_answer_may_be_kept_framed_or_referred_to():
             assert "Server" not in fields
 
 
-async def test_no_path_leads_out_of_the_page():
+async def test_paths_outside_the_page_are_refused():
     async with site(ECHO) as served:
         up = ("../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "../server.py", "page.css/../../x")
         for name in (*up, "%2fetc%2fpasswd", "server.py", "static/", "download/..%2f..%2fserver.py"):
@@ -232,11 +232,11 @@ async def test_no_path_leads_out_of_the_page():
      '["resize", {"width": 1.5, "height": 24}]', '["unknown", 1]', '[["stdin"], "x"]', '["ping", "1"]',
      "[" * 100_000, '["focus", ' + "[" * 100_000, '["stdin", ' + "[" * 100_000 + "]" * 100_000 + "]"],
 )  # fmt: skip
-def test_bytes_that_are_no_message_are_dropped(text: str):
+def test_invalid_messages_are_dropped(text: str):
     assert parse_message(text) is None
 
 
-def test_messages_are_read_and_sizes_are_bounded():
+def test_messages_are_parsed_and_sizes_are_bounded():
     assert parse_message('["stdin", "ü\\u001b"]') == Stdin("ü\x1b")
     assert parse_message('["focus"]') == Focus()
     message = parse_message('["resize", {"width": 1000000000, "height": 24}]')
@@ -248,7 +248,7 @@ def test_messages_are_read_and_sizes_are_bounded():
         assert size_of({"width": width}) == Size(80, 24)
 
 
-async def test_nonsense_and_floods_of_sizes_end_nothing():
+async def test_invalid_messages_and_floods_of_sizes_end_no_viewer():
     async with site(ECHO) as served, served.page("?width=NaN") as page:
         for text in ("{", "[]", '["stdin", 7]', "[" * 100_000):
             await page.socket.send_str(text)
@@ -262,7 +262,7 @@ async def test_nonsense_and_floods_of_sizes_end_nothing():
         assert sizes == [min(width, 1000) for width in range(1, 2000)]
 
 
-async def test_a_message_that_is_too_long_ends_its_viewer_alone():
+async def test_an_oversized_message_ends_only_its_viewer():
     async with site(ECHO) as served, served.page() as other, served.page() as page:
         await page.socket.send_str("x" * (LARGEST_MESSAGE + 1))
         message = await page.socket.receive(timeout=60)
@@ -294,7 +294,7 @@ async def test_files_are_downloads_with_a_plain_name(file_name: str):
         assert (await served.ask(f"/{offer['url']}"))[0] == 403
 
 
-async def test_files_are_offered_until_newer_ones_come_or_their_viewer_goes():
+async def test_files_are_offered_until_newer_files_or_the_end_of_their_viewer():
     async with site(ECHO) as served:
         async with served.page() as page:
             urls = []
@@ -310,7 +310,7 @@ async def test_files_are_offered_until_newer_ones_come_or_their_viewer_goes():
 # How many there may be, and what ends
 
 
-async def test_a_viewer_too_many_is_refused_in_words_until_a_place_is_free(monkeypatch: pytest.MonkeyPatch):
+async def test_an_excess_viewer_is_refused_until_a_place_is_free(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("hadamard_tui.serving.server.TURNOVER", 0.2)
     async with site(ECHO, viewers=1) as served:
         late = served.session.ws_connect(f"{served.address}ws", headers={"Origin": served.address})
@@ -324,7 +324,7 @@ async def test_a_viewer_too_many_is_refused_in_words_until_a_place_is_free(monke
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
-async def test_an_app_ends_with_its_page(program: str):
+async def test_an_app_ends_when_its_page_closes(program: str):
     async with site(program) as served:
         async with served.page() as page:
             assert not ended(page.app)
@@ -332,7 +332,7 @@ async def test_an_app_ends_with_its_page(program: str):
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
-async def test_an_app_ends_when_its_page_falls_silent(program: str, monkeypatch: pytest.MonkeyPatch):
+async def test_an_app_ends_when_its_page_stops_answering_pings(program: str, monkeypatch: pytest.MonkeyPatch):
     assert viewer.PING * (viewer.PATIENCE + 1) < 10  # seconds that are promised
     monkeypatch.setattr(viewer, "PING", 0.1)
     async with site(program) as served, served.page(autoping=False) as page:
@@ -340,7 +340,7 @@ async def test_an_app_ends_when_its_page_falls_silent(program: str, monkeypatch:
 
 
 @pytest.mark.slow
-async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
+async def test_a_page_answering_pings_stays_connected(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(viewer, "PING", 0.2)
     async with site(ECHO) as served, served.page() as page:
         with pytest.raises(TimeoutError):
@@ -349,7 +349,7 @@ async def test_a_page_that_answers_pings_stays(monkeypatch: pytest.MonkeyPatch):
         assert not ended(page.app)
 
 
-async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
+async def test_the_page_reports_the_end_of_the_app_and_the_terminal_its_failure(
     capfd: pytest.CaptureFixture[str],
 ):
     async with site(ECHO) as served:
@@ -362,7 +362,7 @@ async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
-async def test_a_server_that_is_stopped_ends_every_app_and_says_so(program: str):
+async def test_a_stopped_server_ends_every_app_with_a_message(program: str):
     async with site(program) as served, served.page() as first, served.page() as two:
         stopping = asyncio.create_task(served.runner.cleanup())
         for page in (first, two):
@@ -375,7 +375,7 @@ async def test_a_server_that_is_stopped_ends_every_app_and_says_so(program: str)
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 7, 1000])
-def test_packets_are_read_however_the_bytes_of_them_arrive(size: int):
+def test_packets_are_read_independently_of_the_split_of_their_bytes(size: int):
     sent = [("D", b"a"), ("M", b""), ("D", bytes(300)), ("M", b"{}")]
     stream = b"".join(kind.encode() + len(content).to_bytes(4, "big") + content for kind, content in sent)
     packets = Packets()
@@ -424,7 +424,7 @@ def test_an_app_sends_whole_packets_and_ends_with_its_input(driven: subprocess.P
     assert driven.wait(60) == 3
 
 
-def test_an_app_ends_with_the_reader_of_its_output(driven: subprocess.Popen[bytes]):
+def test_an_app_ends_when_the_reader_of_its_output_closes(driven: subprocess.Popen[bytes]):
     assert driven.stdout is not None
     driven.stdout.close()
     assert driven.wait(60) == 3

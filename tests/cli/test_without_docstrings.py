@@ -46,13 +46,13 @@ def as_usual() -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_python_oo_shows_the_same_texts(as_usual: dict[str, str]) -> None:
+def test_python_without_docstrings_shows_the_same_texts(as_usual: dict[str, str]) -> None:
     without = shown("-OO")
     assert without.keys() == as_usual.keys()
     assert [name for name, text in without.items() if text != as_usual[name]] == []
 
 
-def test_one_module_alone_reads_docstrings() -> None:
+def test_only_one_module_reads_docstrings() -> None:
     root = Path(__file__).resolve().parents[2]
     sources = (file for package in ("engine", "hadamard_tui") for file in (root / package).rglob("*.py"))
     readers = {
@@ -64,7 +64,7 @@ def test_one_module_alone_reads_docstrings() -> None:
 
 
 @pytest.mark.slow
-def test_the_texts_are_those_of_the_docstrings(as_usual: dict[str, str]) -> None:
+def test_help_texts_come_from_the_docstrings(as_usual: dict[str, str]) -> None:
     assert "Adafactor: u_ij = g_ij / √(R_i C_j / mean R)" in as_usual["list updates"]
     assert "An experiment: problem, protocol and learners" in as_usual["schema"]
     assert "Run a preset without the app" in as_usual["run --help"]

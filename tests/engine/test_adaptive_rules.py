@@ -22,7 +22,7 @@ NETS = [{"kind": "linear"}, {"kind": "dense", "widths": [6, 5], "activation": "t
 
 
 @pytest.mark.parametrize("rule", ["adagrad-full", "online-newton"])
-def test_a_rate_that_diverges_leaves_the_other_rates_alone(rule):
+def test_a_diverging_rate_does_not_affect_another_rate(rule):
     net = {"kind": "dense", "widths": [4, 4], "activation": "relu"}
     words = {"loss": "exponential", "d": 8}
     update = {"kind": rule, "lr": [0.01, 1e30]}

@@ -34,7 +34,7 @@ def passed(lr, **architecture):
 @pytest.mark.parametrize(
     "settings", [{}, {"signed": True}, {"depth": 3}, {"depth": 3, "signed": True}], ids=str
 )
-def test_identity_spindly_is_the_spindly_net(settings):
+def test_identity_spindly_equals_the_spindly_net(settings):
     on_identity = passed(0.01, kind="identity-spindly", **settings)
     assert np.array_equal(on_identity, passed(0.01, kind="spindly", **settings))
 
@@ -257,7 +257,7 @@ def test_predictions_on_repeated_sign_vectors_equal_row_by_row_predictions(outpu
     assert DenseInstances(rows[:, :31], signs=True).repeats is None
 
 
-def test_a_neuron_with_the_identity_is_the_linear_neuron():
+def test_a_neuron_with_identity_activation_equals_the_linear_neuron():
     np.testing.assert_allclose(
         passed(0.01, kind="neuron", activation="identity"), passed(0.01, kind="linear"), atol=EXACT
     )

@@ -372,7 +372,7 @@ def test_an_inapplicable_backend_is_refused_with_the_reason():
         ),
     ],
 )
-def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):
+def test_the_expected_backend_is_chosen_and_named_in_the_report(words, expected):
     described = experiment(**words)
     trace = run(described)
     assert trace.curves[0].backend == expected

@@ -860,7 +860,7 @@ def test_a_bound_states_the_unmet_requirement_of_a_problem(kind, words, reason):
 
 
 @looped(("kind", "learner", "reason"), BINDS_NOT)
-def test_a_bound_says_why_it_does_not_bind_a_learner(kind, learner, reason):
+def test_a_bound_gives_the_reason_for_an_unbound_learner(kind, learner, reason):
     described = experiment(learners={"it": learner})
     (named,) = described.learners
     finding = bound(kind).binds(named, described)

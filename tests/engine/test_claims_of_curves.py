@@ -129,6 +129,23 @@ def test_a_slope_can_be_linear_and_requires_two_points():
     assert "needs two x positions with x > 0 and y > 0, but the curve has 1" in outcome.detail
 
 
+def test_a_slope_per_doubling_is_the_coefficient_of_the_logarithm_to_base_two():
+    rng = np.random.default_rng(0)
+    samples = 7 - 2.5 * np.log2(np.maximum(K, 1)) + rng.normal(size=(5, len(K)))
+
+    def naive(losses):
+        return np.polyfit(np.log2(K[1:]), losses.mean(0)[1:], 1)[0]
+
+    outcome = judged(
+        {"kind": "slope", "per_doubling": True, "equals": -2.5, "standard_errors": 4}, it=samples
+    )
+    assert outcome.measured == pytest.approx(naive(samples), rel=1e-12)
+    assert outcome.stderr == pytest.approx(jackknife(naive, samples), rel=1e-9)
+    assert (samples <= 0).any(), "y may be negative"
+    with pytest.raises(BadInput, match=r"either against x or against log₂ x"):
+        judged({"kind": "slope", "per_doubling": True, "linear": True, "above": 0}, it=samples)
+
+
 def test_a_log_log_slope_uses_positive_points_only():
     values = np.where(K < 5, K**2, 0.0)
     outcome = judged({"kind": "slope", "equals": 2, "within": 1e-9}, it=values)

@@ -216,7 +216,7 @@ def test_an_inapplicable_line_has_no_contour_on_the_map():
         ({}, {"kind": "value", "at": 1, "below": 1}, "claims[0].picture", "value is about curves"),
     ],
 )
-def test_impossible_values_are_refused_with_their_place(picture, claim, where, reason):
+def test_impossible_contour_settings_are_refused_with_place_and_reason(picture, claim, where, reason):
     changed_document = document(claims=[{"at_value": 2, **claim}], **picture)
     if claim.get("kind") == "value":
         changed_document["claims"] = [

@@ -55,14 +55,14 @@ def test_row_signs_flip_instance_and_label_together():
     assert not np.array_equal(signs[0], signs[1])
 
 
-def test_row_signs_and_order_do_not_disturb_each_other():
+def test_row_signs_and_row_order_use_separate_streams():
     both, _ = rows_of({**PLAIN, "d": 16, "permute": True, "row_signs": True}, seed=4)
     permuted, _ = rows_of({**PLAIN, "d": 16, "permute": True}, seed=4)
     signed, _ = rows_of({**PLAIN, "d": 16, "row_signs": True}, seed=4)
     assert np.array_equal(both, permuted * signed[:, :, :1])
 
 
-def test_the_constant_target_is_feature_0_of_hadamard_and_one_elsewhere():
+def test_the_constant_target_is_hadamard_feature_0_and_all_ones_on_gaussian_rows():
     rows, labels = rows_of({**PLAIN, "d": 8, "row_signs": True}, "constant")
     assert np.array_equal(labels[0, 0], rows[0, :, 0])
     _, labels = rows_of({"kind": "gaussian", "d": 8}, "constant")
@@ -161,7 +161,7 @@ each_pair = looped(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_replica_r_is_the_run_with_seed_plus_r(kind):
+def test_replica_r_has_the_data_of_seed_plus_r(kind):
     words = {"matrix": ready("matrices", kind, "", 8), "target": "all", "noise": 0.1}
     rows, labels = rows_of(seed=70, replicas=3, **words)
     for number in range(3):

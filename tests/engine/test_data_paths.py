@@ -48,7 +48,7 @@ PATHS = {"X.npy": "mine", "./X.npy": "mine", "../work/X.npy": "work", "~/X.npy":
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("named", ["../mine/it.toml", "absolute"])
-def test_a_path_in_a_preset_file_is_relative_to_it_or_to_the_home_folder(
+def test_preset_paths_are_relative_to_the_preset_file_or_home_folder(
     path: str, named: str, home: Path
 ) -> None:
     file = preset(home, path)

@@ -225,7 +225,7 @@ def test_a_run_finishes_when_all_learners_diverge():
     assert isinstance(events[-1], Finished)
 
 
-def test_a_divergence_that_a_claim_expects_is_not_unexpected():
+def test_a_claimed_divergence_is_not_reported_as_unexpected():
     claim = {"kind": "diverges", "text": "It diverges", "curve": "wild"}
     described = experiment("gaussian", learners={"wild": gd(3.0)}, d=32, claims=[claim])
     assert unexpected_divergence(described, run(described)) == []

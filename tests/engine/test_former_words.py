@@ -188,7 +188,7 @@ FIRST_EDITION = {
 
 
 @pytest.mark.parametrize("part", FIRST_EDITION)
-def test_words_of_the_first_edition_are_noted(part):
+def test_words_of_the_first_edition_are_noted_with_their_replacements(part):
     value, expected = FIRST_EDITION[part]
     raw = document(NEW)
     del raw["axes"], raw["pictures"], raw["claims"]

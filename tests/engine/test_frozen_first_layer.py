@@ -58,7 +58,7 @@ def test_other_rules_stay_rotation_invariant_with_a_frozen_first_layer(update, a
 @pytest.mark.parametrize("update", [COORDINATE, STEEPEST])
 @pytest.mark.parametrize("matrix", ["hadamard", {"kind": "hadamard", "rotate": True}, "orthogonal"])
 @pytest.mark.parametrize("batch", [1, 3])
-def test_the_default_backend_gives_the_curve_of_dense_for_a_frozen_first_layer(update, matrix, batch):
+def test_the_default_backend_equals_dense_for_a_frozen_first_layer(update, matrix, batch):
     words = {
         "protocol": {"kind": "one-pass", "batch": batch},
         "replicas": 3,

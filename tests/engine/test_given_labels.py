@@ -114,7 +114,7 @@ def test_fractional_labels_are_refused_as_classes(tmp_path: Path) -> None:
         described(path, "classes")
 
 
-def test_permuted_rows_keep_their_words(tmp_path: Path) -> None:
+def test_permuted_rows_keep_their_label_words(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind", "permute": True}
     data = data_of(experiment(matrix, "file", replicas=4))
     by_row = {tuple(row): 1.0 if word == "spam" else -1.0 for row, word in zip(ROWS, TWO, strict=True)}

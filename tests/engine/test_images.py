@@ -189,7 +189,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("file_name", FAULTS)
-def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, file_name):
+def test_an_invalid_image_file_is_refused_with_its_field(tmp_path, file_name):
     contents, field, reason = FAULTS[file_name]
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **write(tmp_path, **contents)}, "classes")
@@ -199,7 +199,7 @@ def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, file_name):
     assert len(str(caught.value)) < 300
 
 
-def test_a_missing_file_of_labels_is_named_with_its_field(tmp_path):
+def test_a_missing_label_file_is_refused_with_its_field(tmp_path):
     files = write(tmp_path, images=IDX)
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **files, "labels": str(tmp_path / "gone")}, "classes")
@@ -244,7 +244,7 @@ def test_the_data_report_of_images_states_count_labels_and_omissions(tmp_path, c
     ],
     ids=str,
 )
-def test_a_field_that_a_file_lacks_is_refused(tmp_path, words, where, reason):
+def test_settings_that_the_image_files_cannot_satisfy_are_refused(tmp_path, words, where, reason):
     write(tmp_path, colours=CIFAR, few=CIFAR[: 3 * 3073], labels=LABELS)
     paths = {name: str(tmp_path / words[name]) for name in ("images", "labels") if name in words}
     with pytest.raises(BadInput) as caught:

@@ -118,7 +118,7 @@ def test_a_frozen_jacobian_shrinks_each_singular_component_of_the_residual_by_it
         assert final_shares[1][replica] == pytest.approx(np.linalg.norm(parts[DIRECTIONS:]), rel=1e-6)
 
 
-def test_a_net_to_first_order_starts_as_the_net_and_stays_near_it_for_small_steps():
+def test_a_linearised_net_starts_like_its_net_and_stays_near_for_small_steps():
     kinds = [{"kind": "loss", "rows": "train"}]
     (net,), (frozen,) = (
         measured(described(kinds, kind=kind, steps=1, rate=1e-5)).values() for kind in ("dense", "linearised")

@@ -66,7 +66,7 @@ def transformation(group, d, seed=5):
 
 @pytest.mark.slow
 @crossed_groups(MOVING, problem=["hadamard", "gaussian"], batch=[1, 2])
-def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(learners, problem, batch):
+def test_transformations_in_the_group_of_a_learner_change_no_prediction(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES * batch}
     described = experiment(problem, learners=learners, d=8 * batch, seed=4, protocol=protocol)
     d = described.problem.matrix.shape()[1]
@@ -93,7 +93,7 @@ def test_transformations_of_the_group_that_a_learner_declares_change_no_predicti
     (gd(0.1, kind="dense", init="identity"), PERMUTATIONS),
     (gd(0.1, kind="conv"), TRIVIAL),
 ])  # fmt: skip
-def test_the_group_of_a_learner_is_the_intersection_of_its_parts_groups(learner, group):
+def test_the_group_of_a_learner_is_the_intersection_over_its_parts(learner, group):
     described = experiment("gaussian", learners={"it": learner}, d=8)
     judged = verdict(described.learners[0], described)
     assert judged.group == group
@@ -142,7 +142,7 @@ def test_a_group_cannot_combine_factor_rotations_with_sign_flips():
         Group(factors=(2, 3), signs=True)
 
 
-def test_the_certificate_of_gd_is_rounding_and_that_of_egu_is_large():
+def test_the_certificate_is_rounding_for_gd_and_large_for_egu():
     described = experiment(
         "gaussian", learners={"GD": gd(0.01), "EGU": {"update": {"kind": "egu", "lr": 0.05}}}, d=16
     )

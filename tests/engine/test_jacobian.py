@@ -94,7 +94,7 @@ def test_output_weights_start_as_random_signs():
     assert 0 < (output > 0).mean() < 1
 
 
-def test_balanced_signs_make_half_of_each_outputs_weights_positive():
+def test_balanced_signs_make_half_of_the_weights_per_output_positive():
     signs = {"output_signs": True, "balanced_signs": True, "widths": [5]}
     hypothesis, _ = beginning(described(signs, "jacobian-spectrum"))
     output = hypothesis.tensors["W2"].numpy()
@@ -119,7 +119,7 @@ def test_biases_start_uniform_with_alternating_signs():
         described({"alternating_biases": True}, "jacobian-spectrum")
 
 
-def test_two_classes_give_one_target_each_if_asked():
+def test_two_classes_can_have_separate_targets():
     matrix = {**CLUSTERS, "classes": 2}
     both = raw(matrix, {"kind": "classes", "each": True}, {"LLS": {"solver": "lls"}})
     single = raw(matrix, "classes", {"LLS": {"solver": "lls"}})

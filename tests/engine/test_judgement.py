@@ -204,7 +204,7 @@ def test_an_upper_bound_is_broken_from_above():
     ("lower", True), ("upper", True), ("exact", True), ("conjecture", True),
     ("asymptotic", False), ("shape", False), ("reference", False),
 ])  # fmt: skip
-def test_no_limit_shape_or_reference_is_broken(direction, judged):
+def test_limits_shapes_and_references_are_never_broken(direction, judged):
     described = experiment(d=D, learners={"it": gd(0.1)})
     line = bound(direction, in_expectation=False)
     trace = Trace([curve(-0.1 if direction != "upper" else 0.1)], [line], {"k": line.x}, "k", {}, "loss")

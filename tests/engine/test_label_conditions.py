@@ -199,7 +199,7 @@ def test_protocols_in_data_order_have_seen_only_the_first_k_rows():
 
 
 @pytest.mark.parametrize(("kind", "factors"), [("percolation", [2, 8]), ("ladder", [2, 2, 4])])
-def test_lines_of_the_products_seen_require_the_order_of_the_data(kind, factors):
+def test_lines_of_seen_products_require_examples_in_data_order(kind, factors):
     def described(**protocol):
         return experiment(
             {"kind": "outer", "factors": factors, "permute": False},

@@ -152,7 +152,7 @@ def test_the_tanh_limit_is_drawn_only_beside_tanh_least_squares():
         assert "ri-rademacher" in {line.kind for line in seen.lines}
 
 
-def test_tanh_least_squares_follows_its_limit_and_beats_the_unbinding_bound():
+def test_tanh_least_squares_follows_its_limit_and_beats_an_inapplicable_bound():
     protocol, learners = {"kind": "erm", "every": 16}, {"tanh": TANH, "LLS": LLS}
     described = experiment("rademacher", "all", learners, d=64, replicas=20, protocol=protocol, loss="square")
     trace = run(described)

@@ -42,7 +42,7 @@ def test_rows_have_their_declared_second_moment(words):
     assert (off <= ERRORS * errors + 1e-12).all()
 
 
-def test_points_of_a_sphere_have_its_radius_and_the_moments_of_the_uniform_law():
+def test_points_of_a_sphere_have_its_radius_and_uniform_moments():
     d = 8
     rows = rows_of(REPLICAS, kind="sphere", d=d, n=10)
     np.testing.assert_allclose((rows**2).sum(2), d, rtol=1e-12)
@@ -62,7 +62,7 @@ def test_points_of_a_sphere_have_the_configured_radius():
     assert catalogue.make("matrices", **matrix).second_moment == 0.25 / 8
 
 
-def test_separable_rows_have_one_entry_beyond_the_margin_and_gaussian_others():
+def test_separable_rows_are_gaussian_except_for_one_entry_beyond_the_margin():
     plain = rows_of(3, kind="gaussian", d=4, n=50)
     rows = rows_of(3, kind="separable", d=4, n=50, margin=0.7, entry=2)
     np.testing.assert_array_equal(np.delete(rows, 2, 2), np.delete(plain, 2, 2))

@@ -105,7 +105,7 @@ def test_factors_that_do_not_match_the_features_are_refused(words):
     assert caught.value.where.startswith("learners[0].")
 
 
-def test_the_least_nuclear_norm_of_a_square_with_three_equal_corners_is_of_rank_one():
+def test_the_least_nuclear_norm_completes_three_equal_corners_to_rank_one():
     w = least(np.eye(4)[:3], np.ones(3), (2, 2))
     np.testing.assert_allclose(w, np.ones(4), atol=2e-3)
     np.testing.assert_allclose(least(np.eye(4)[[0, 3]], np.ones(2), (2, 2)), [1, 0, 0, 1], atol=1e-9)
@@ -136,7 +136,7 @@ def test_contradicting_labels_are_fitted_by_least_squares():
 
 
 @pytest.mark.slow
-def test_a_small_start_of_factors_learns_a_matrix_of_rank_one():
+def test_factors_with_a_small_start_learn_a_matrix_of_rank_one():
     described = experiment(
         {"kind": "outer", "factors": [4, 4]},
         {"kind": "feature", "index": 5},

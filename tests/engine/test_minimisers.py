@@ -81,7 +81,7 @@ def test_slopes_of_the_log_loss_match_autograd(loss):
     torch.testing.assert_close(slope, predictions.grad, rtol=1e-12, atol=0)
 
 
-def test_the_log_loss_has_slopes_where_the_loss_underflows():
+def test_the_log_loss_has_finite_slopes_if_the_loss_underflows():
     margins = torch.tensor([[900.0, 901.0]], dtype=torch.float64)
     labels = torch.ones_like(margins)
     assert Exponential().average(margins, labels) == 0

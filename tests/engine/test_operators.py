@@ -46,7 +46,7 @@ def tabled(described, replicas=2):
 
 
 @pytest.mark.parametrize("bits", [0, 1, 5, 7, 8, 11, 12])
-def test_a_transform_is_the_product_with_sylvesters_matrix(bits):
+def test_a_transform_equals_the_product_with_sylvesters_matrix(bits):
     d = 1 << bits
     vectors = torch.from_numpy(np.random.default_rng(bits).normal(size=(3, 2, d)))
     expected = vectors.numpy() @ sylvester(d)
@@ -67,7 +67,7 @@ def test_rows_on_demand_are_parities(bits):
 @looped("target", TARGETS)
 @looped("matrix", SYLVESTER.values(), ids=SYLVESTER)
 @pytest.mark.slow
-def test_the_operator_stands_for_the_matrix(matrix, target):
+def test_the_operator_matches_the_explicit_matrix(matrix, target):
     described, data = drawn(matrix, target)
     X, instances = tabled(described), data.instances
     _, n, d = X.shape
@@ -93,7 +93,7 @@ def test_the_operator_stands_for_the_matrix(matrix, target):
 
 @looped("target", LINEAR)
 @looped("matrix", SYLVESTER.values(), ids=SYLVESTER)
-def test_labels_drawn_without_the_matrix_are_its_labels(matrix, target):
+def test_labels_drawn_without_the_matrix_match_the_matrix(matrix, target):
     described, data = drawn(matrix, target)
     places, sizes = data.w_star
     w_star = torch.zeros(2, data.targets, data.instances.d, dtype=torch.float64)
@@ -104,7 +104,7 @@ def test_labels_drawn_without_the_matrix_are_its_labels(matrix, target):
 
 @pytest.mark.parametrize("matrix", ["hadamard", {"kind": "gaussian", "n": 40}, {"kind": "gaussian", "n": 20}])
 @pytest.mark.parametrize("target", ["feature", "all", "sparse"])
-def test_mean_square_loss_from_weights_is_that_of_the_predictions(matrix, target):
+def test_mean_square_loss_from_weights_equals_the_loss_of_predictions(matrix, target):
     described = experiment(matrix, target, d=16, replicas=3)
     data = draw(described.problem, Streams(range(3)), "float64", "cpu").with_variants(2)
     weights = torch.from_numpy(np.random.default_rng(1).normal(size=(len(data.labels), 16)))
@@ -119,7 +119,7 @@ def test_mean_square_loss_from_weights_is_that_of_the_predictions(matrix, target
         np.testing.assert_allclose(mean_square, expected, rtol=1e-12)
 
 
-def test_parts_of_an_operator_have_no_second_moment_of_their_own():
+def test_mean_square_is_unavailable_for_parts_of_an_operator():
     _, data = drawn("hadamard")
     errors = torch.ones(2, 16, dtype=torch.float64)
     assert data.instances.mean_square(errors) is not None
@@ -129,14 +129,14 @@ def test_parts_of_an_operator_have_no_second_moment_of_their_own():
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_labels_that_are_not_linear_have_no_star(noise):
+def test_nonlinear_or_noisy_labels_have_no_w_star(noise):
     assert (drawn("hadamard", noise=noise)[1].w_star is None) == (noise > 0)
     assert drawn("hadamard", labels="sign")[1].w_star is None
     threshold = draw(experiment("threshold", d=8).problem, Streams([0]), "float64", "cpu")
     assert threshold.w_star is None
 
 
-def test_axes_are_the_instances_times_an_orthogonal_matrix():
+def test_the_scaled_identity_is_the_instances_times_an_orthogonal_matrix():
     _, data = drawn("hadamard")
     axes, X = ScaledIdentity(data.instances), data.instances.rows
     U = X / 4
@@ -167,7 +167,9 @@ def test_axes_are_the_instances_times_an_orthogonal_matrix():
 @looped("matrix", ["hadamard", "rademacher", {"kind": "hadamard", "repeat": 1}])
 @looped("rule", ["egu", "egu-pm", "winnow", "private-rates"])
 @pytest.mark.slow
-def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(rule, matrix, lr, monkeypatch):
+def test_two_factor_steps_on_signed_examples_match_exponentials_of_the_gradient(
+    rule, matrix, lr, monkeypatch
+):
     words = {
         "learners": {"it": {"update": {"kind": rule, "lr": lr}}},
         "target": "all",
@@ -189,7 +191,7 @@ def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(r
 
 
 @pytest.mark.slow
-def test_a_million_features_make_no_matrix(monkeypatch):
+def test_training_on_a_million_features_builds_no_matrix(monkeypatch):
     d, rows = 1 << 20, Walsh.rows
 
     def few(self, numbers, times=None):
@@ -206,7 +208,7 @@ def test_a_million_features_make_no_matrix(monkeypatch):
     assert egu.weights.nbytes <= 32 << 20
 
 
-def test_errors_of_a_large_run_are_thinned_and_the_others_are_those_of_a_small_one(monkeypatch):
+def test_errors_of_a_large_run_are_a_subset_of_the_complete_errors(monkeypatch):
     words = {
         "d": 64,
         "learners": {"momentum": {"update": "momentum"}, "EGU": {"update": {"kind": "egu", "lr": 0.1}}},

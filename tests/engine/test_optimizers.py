@@ -44,7 +44,7 @@ def described(update, architecture=NET, batch=2, **words):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_detail_of_an_optimizer_decides_whether_it_knows_the_axes(case):
+def test_options_of_an_optimizer_decide_whether_it_is_rotation_invariant(case):
     update, invariant = CASES[case]
     setup = described(update)
     (learner,) = setup.learners
@@ -56,7 +56,7 @@ def test_a_detail_of_an_optimizer_decides_whether_it_knows_the_axes(case):
             assert certificate(setup, learner, group=group) < UNCHANGED, group.words
 
 
-def test_singular_vectors_are_arbitrary_only_where_a_gradient_has_not_full_rank():
+def test_muon_by_svd_is_rotation_invariant_on_a_linear_neuron():
     setup = described({"kind": "muon", "by": "svd"}, "linear")
     assert certificate(setup, setup.learners[0]) < UNCHANGED
 
@@ -101,7 +101,7 @@ def test_verdict_and_certificate_agree_or_the_certificate_is_unstable(number):
     "update", [{"kind": "adam", "lr": 0.1}, {"kind": "sign", "lr": 0.1}, {"kind": "lion"}]
 )
 @pytest.mark.parametrize("net", ["linear", NET])
-def test_rules_that_depend_on_the_axes_change_predictions_far_more_than_rounding(update, net):
+def test_rotations_change_axis_dependent_rules_far_more_than_rounding(update, net):
     outcome = judged(described(update, net))
     assert outcome.change > 1e-4
     assert outcome.by_rounding < 1e-10
@@ -109,7 +109,7 @@ def test_rules_that_depend_on_the_axes_change_predictions_far_more_than_rounding
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_soap_as_released_is_as_unstable_under_rounding_as_under_rotations_of_one_neuron(seed):
+def test_soap_on_one_neuron_changes_as_much_under_rounding_as_under_rotations(seed):
     matrix = {"kind": "gaussian", "n": 9, "d": 6}
     learners = {"it": {"update": {"kind": "soap", "refresh": 2}, "architecture": "linear"}}
     outcome = judged(
@@ -150,7 +150,7 @@ def kfac(X, y, first, second, steps, lr, memory=0.95, damping=0.01):
 @pytest.mark.parametrize(
     ("n", "d", "width", "lr"), [(2, 6, 3, 0.05), (3, 9, 2, 0.5), (5, 11, 8, 0.5), (4, 15, 3, 0.1)]
 )
-def test_kfac_magnifies_rounding_as_a_naive_program_does_where_there_are_few_rows(n, d, width, lr):
+def test_kfac_on_few_rows_amplifies_rounding_like_its_naive_twin(n, d, width, lr):
     net = {"kind": "dense", "widths": [width], "activation": "tanh"}
     update = {"kind": "kfac", "lr": lr}
     changes, naive = [], []
@@ -187,7 +187,7 @@ def matrices(*shape, seed=1):
     return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape))
 
 
-def test_muon_is_that_of_torch_up_to_its_bfloat16():
+def test_muon_matches_torch_up_to_bfloat16_rounding():
     g = matrices(1, 8, 5)
     theirs = torch.zeros(8, 5, requires_grad=True)
     optimizer = torch.optim.Muon([theirs], lr=1.0, weight_decay=0.0, momentum=0.95)
@@ -199,14 +199,14 @@ def test_muon_is_that_of_torch_up_to_its_bfloat16():
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 7), (2, 7, 3), (2, 5)])
-def test_muon_makes_singular_values_about_one(shape):
+def test_muon_steps_have_singular_values_near_one(shape):
     for by, tolerance in (("svd", 1e-12), ("newton-schulz", 0.35)):
         step = moved("muon", matrices(*shape), by=by).view(shape[0], -1, shape[-1])
         size = max(1.0, step.shape[1] / step.shape[2]) ** 0.5
         assert (torch.linalg.svdvals(step) / size - 1).abs().max() < tolerance
 
 
-def test_shampoo_makes_steps_of_the_given_length():
+def test_grafted_and_layer_wise_steps_have_the_prescribed_norm():
     g, w = matrices(2, 4, 5), matrices(2, 4, 5, seed=2)
     plain = moved("shampoo", g)
     for grafting, other in (("sgd", g), ("adam", moved("adam", g))):
@@ -225,14 +225,14 @@ def _share(grafted, plain):
 
 
 @pytest.mark.parametrize("factors", ["both", "left"])
-def test_blocks_of_shampoo_are_matrices_by_themselves(factors):
+def test_shampoo_treats_each_block_as_a_separate_matrix(factors):
     g = matrices(2, 4, 5)
     blocked = moved("shampoo", g, steps=3, factors=factors, block=2)
     parts = [moved("shampoo", part, steps=3, factors=factors) for part in g.split(2, dim=2)]
     torch.testing.assert_close(blocked, torch.cat(parts, 2))
 
 
-def test_every_block_of_shampoo_has_matrices_of_its_own():
+def test_shampoo_stores_two_matrices_per_block():
     rule = catalogue.make("updates", "shampoo", block=8)
     params = {"W": torch.zeros(1, 3, 20, dtype=torch.float64)}
     _, state = rule.start(params)
@@ -241,7 +241,7 @@ def test_every_block_of_shampoo_has_matrices_of_its_own():
     assert matrix_numbers(rule.structure(), 20, 3) == 5 * held
 
 
-def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_basis():
+def test_released_soap_skips_the_first_gradient_and_is_adam_in_its_basis():
     g = matrices(2, 3, 4)
     assert not moved("soap", g, refresh=2).any()
     steps, rule = moved("soap", g, steps=2, refresh=2), catalogue.make("updates", "soap")
@@ -252,7 +252,7 @@ def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_bas
         np.testing.assert_allclose(step.numpy(), expected, atol=1e-6)
 
 
-def test_a_refreshed_basis_comes_to_the_eigenvectors():
+def test_the_refreshed_basis_of_soap_converges_to_the_eigenvectors():
     rng, rule = np.random.default_rng(3), catalogue.make("updates", "soap", refresh=1, beta2=0.999)
     _, state = rule.start({"W": torch.zeros(1, 3, 4, dtype=torch.float64)})
     scales, params = np.array([4.0, 2.0, 1.0, 0.5]), {"W": torch.zeros(1, 3, 4, dtype=torch.float64)}
@@ -286,7 +286,7 @@ def test_gradients_are_products_of_inputs_and_errors_of_layers(biases, outputs):
             torch.testing.assert_close((back @ inputs.mT).view_as(gradients[name]), gradients[name])
 
 
-def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
+def test_sophia_estimates_the_diagonal_of_the_gauss_newton_matrix():
     setup = described({"kind": "sophia", "beta2": 0.0}, batch=None)
     hypothesis, data = beginning(setup)
     before = {tensor_name: w.clone() for tensor_name, w in hypothesis.params.items()}
@@ -306,7 +306,7 @@ def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
 
 
 @pytest.mark.parametrize("rule", ["kfac", "sophia"])
-def test_rules_that_see_layers_say_which_architectures_have_none(rule):
+def test_layer_wise_rules_refuse_architectures_without_layers(rule):
     update = catalogue.make("updates", rule)
     for words in ({"kind": "spindly"}, {"kind": "conv"}, {"kind": "normalised"}):
         assert "layer" in update.refuses(catalogue.make("architectures", **words))
@@ -328,7 +328,7 @@ def test_kfac_on_a_neuron_is_a_newton_step_along_its_examples():
 
 
 @pytest.mark.parametrize(("kind", "size"), [("sign", 1.0), ("lion", 1.0), ("adafactor", 1.0)])
-def test_steps_of_one_size_and_none_along_what_is_rounding(kind, size):
+def test_steps_have_one_size_and_ignore_gradients_of_rounding_size(kind, size):
     g = matrices(1, 1, 6)
     g[0, 0, 2] = 1e-16
     step = moved(kind, g).flatten()
@@ -354,7 +354,7 @@ def scalar_steps(**words):
     return run(experiment(learners=learners, d=16, replicas=2, **words))
 
 
-def test_scalar_steps_on_orthogonal_rows_have_their_exact_loss():
+def test_scalar_steps_on_orthogonal_rows_follow_their_exact_loss():
     trace = scalar_steps()
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "scalar-steps")
     assert set(line.applies_to) == set(ONE_PASS)
@@ -366,7 +366,7 @@ def test_scalar_steps_on_orthogonal_rows_have_their_exact_loss():
     np.testing.assert_allclose(line.of_curves["sign"].values[0], 1 - k / 16 + k / 16 * moved**2)
 
 
-def test_perturbations_are_tried_until_they_explain_the_change_that_rotations_make():
+def test_perturbations_are_repeated_until_one_explains_the_change():
     """In this run of SOAP two of three perturbations pass a tipping point."""
     net = {"kind": "dense", "widths": [7, 7], "activation": "tanh"}
     learners = {"it": {"update": {"kind": "soap", "lr": 0.512289474253923}, "architecture": net}}

@@ -36,7 +36,7 @@ def described(factors, learners=None, **words):
 
 
 @pytest.mark.parametrize("factors", SHAPES)
-def test_rows_are_products_of_signed_rows_and_tuples_say_of_which(factors):
+def test_rows_are_kronecker_products_of_the_rows_named_by_their_tuples(factors):
     for rotate in (False, True):
         matrix = Outer(factors=factors, rotate=rotate)
         streams = Streams([1, 2])
@@ -70,13 +70,13 @@ def test_operator_and_matrix_have_the_same_labels():
 @pytest.mark.parametrize("words", [
     {"factors": [4, 6]}, {"factors": [4096, 8192]}, {"side": 4}, {"side": 4, "count": 2, "factors": [4, 4]},
 ])  # fmt: skip
-def test_factors_that_make_no_sense_are_refused(words):
+def test_invalid_factors_are_refused(words):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "outer", **words})
     assert caught.value.where.startswith("problem.matrix.")
 
 
-def test_a_rule_for_other_factors_than_there_are_is_refused():
+def test_a_path_rule_with_wrong_factors_is_refused():
     with pytest.raises(BadInput, match="sizes is 8"):
         described((4, 4), {"path": path_rule((4, 2))})
 
@@ -112,14 +112,14 @@ def test_rows_outside_the_span_raise_the_rank(factors):
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (2, 8), (12, 3)])
-def test_percolation_and_the_ladder_are_the_same_for_two_factors(shape):
+def test_percolation_equals_the_ladder_for_two_factors(shape):
     rng = np.random.default_rng(4)
     pairs = np.array(list(itertools.product(*map(range, shape))))[rng.permutation(shape[0] * shape[1])]
     asked = set(range(len(pairs) + 1))
     np.testing.assert_allclose(unconnected(pairs, *shape), outside(pairs, shape, asked), atol=1e-12)
 
 
-def test_sign_products_know_what_follows_and_with_which_sign():
+def test_sign_products_find_implied_tuples_and_their_signs():
     products = SignProducts((2, 3), answers=2)
     for pair, minus in (((0, 0), (True, False)), ((1, 0), (True, True)), ((1, 2), (False, True))):
         products.see(np.array(pair), np.array(minus))
@@ -129,7 +129,7 @@ def test_sign_products_know_what_follows_and_with_which_sign():
     assert products.rank == 3
 
 
-def test_the_limit_is_nothing_below_the_threshold_and_solves_its_equation_above():
+def test_the_percolation_limit_matches_printed_numbers_and_its_equation():
     kappa = np.array([0.0, 0.5, 0.9, 1.5, 2, 3, 4, 6])
     expected = [1, 1, 1, 0.6603, 0.3651, 0.1155, 0.0393, 0.0050]
     np.testing.assert_allclose(limit(kappa, kappa), expected, atol=1e-4)
@@ -149,7 +149,7 @@ def by_powers(X, Z, y, rows):
     return np.where(abs(sums) < 1e-9, 0, np.sign(sums))
 
 
-def test_the_path_rule_is_the_sign_of_its_sum_over_paths():
+def test_the_path_rule_predicts_the_sign_of_its_sum_over_paths():
     setup = described((4, 4), seed=5)
     data, hypothesis = data_of(setup), begun(setup, 0, data_of(setup))
     rows = data.instances.rows[0].numpy()
@@ -170,7 +170,7 @@ def test_the_path_rule_is_the_sign_of_its_sum_over_paths():
 
 
 @pytest.mark.parametrize("factors", SHAPES)
-def test_the_path_rule_attains_the_bound_on_its_symmetry(factors):
+def test_the_path_rule_attains_the_bound_for_its_symmetry(factors):
     trace = run(described(factors, replicas=3))
     kind = "percolation" if len(factors) == 2 else "ladder"
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == kind)
@@ -180,7 +180,7 @@ def test_the_path_rule_attains_the_bound_on_its_symmetry(factors):
 
 
 @pytest.mark.slow
-def test_gradient_descent_is_on_its_lines_and_nothing_two_sided_is_below_percolation():
+def test_gradient_descent_follows_its_lines_and_bound_learners_respect_percolation():
     learners = {
         "GD": gd(1 / 32),
         "LLS": LLS,
@@ -206,7 +206,7 @@ def test_gradient_descent_is_on_its_lines_and_nothing_two_sided_is_below_percola
         )
 
 
-def test_lines_of_products_say_what_they_require():
+def test_lines_of_products_give_a_reason_where_they_do_not_hold():
     for words, reason in (
         ({"matrix": {"row_signs": False}}, "with random signs"),
         ({"matrix": {"repeat": 1}}, "repeated"),
@@ -223,7 +223,7 @@ def test_lines_of_products_say_what_they_require():
     assert holding["outer-rotations"].holds
 
 
-def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations_is_not():
+def test_the_path_rule_is_invariant_under_factor_rotations_only():
     setup = described((4, 4))
     (learner,) = setup.learners
     assert verdict(learner, setup).group == rotations(4, 4)
@@ -233,7 +233,7 @@ def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations
 
 
 @pytest.mark.slow
-def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names():
+def test_certificates_include_the_group_named_by_the_verdict():
     setup = described((4, 4))
     certified, _ = certificates(setup, setup.learners[0])
     assert list(certified)[-1] == rotations(4, 4)
@@ -241,7 +241,7 @@ def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names()
     assert certified[ROTATIONS] > 0.5
 
 
-def test_two_sets_of_labels_are_learned_side_by_side():
+def test_the_path_rule_fits_several_targets_together():
     learner = {"path": path_rule((4, 4))}
     many = experiment({"kind": "outer", "factors": [4, 4]}, "all", learner, loss="square", replicas=2)
     data = data_of(many)

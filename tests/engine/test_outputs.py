@@ -82,7 +82,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, loss):
+def test_a_net_with_several_outputs_follows_the_gradient_of_the_summed_loss(shape, loss):
     setup = described(net(lr=[0.1, 0.05], **shape), ["gradient-norm"], loss=loss)
     share = 3 if loss == "square" else 1  # the measured square loss is the mean over targets
     for curve in run(setup).curves:
@@ -99,7 +99,7 @@ def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, los
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.slow
-def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(loss, exact, monkeypatch):
+def test_the_sharpness_of_several_outputs_uses_all_parameters(loss, exact, monkeypatch):
     if not exact:
         monkeypatch.setattr(curvature, "EXACT", 0)
         monkeypatch.setattr(curvature, "TOLERANCE", 1e-10)
@@ -120,7 +120,7 @@ def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(l
         assert curve.values("sharpness")[0, replica] == pytest.approx(top, rel=1e-9)
 
 
-def test_gradients_of_square_loss_add_up_over_outputs_in_the_layers_that_these_share():
+def test_gradients_of_shared_layers_sum_over_outputs():
     """An output alone is a net of its own with that row of the last layer."""
     shared, data = beginning(described(net(), replicas=1))
     single_output = catalogue.make("architectures", "dense", widths=[5, 4], activation="tanh")
@@ -143,7 +143,7 @@ def test_gradients_of_square_loss_add_up_over_outputs_in_the_layers_that_these_s
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_outputs_over_a_hidden_layer_that_stays_are_nets_of_their_own(loss):
+def test_outputs_over_a_frozen_hidden_layer_train_like_separate_nets(loss):
     words = {"widths": [5], "init": "identity"}  # every net starts with the same weights
     frozen = {name: {**net(**words, outputs=outputs), "layer_rates": {"W1": 0.0}} for name, outputs in
               (("shared", "m"), ("apart", 1))}  # fmt: skip
@@ -162,7 +162,7 @@ def test_outputs_over_a_hidden_layer_that_stays_are_nets_of_their_own(loss):
     ],
 )
 @pytest.mark.slow
-def test_replicas_and_rates_of_several_outputs_are_what_they_are_alone(protocol, update):
+def test_batched_nets_with_several_outputs_match_single_runs(protocol, update):
     brief = {"epochs": {"epochs": 3}, "erm": {"steps": 4}, "steps": STEPS, "to-consistency": {"passes": 2}}
     words = {"protocol": {"kind": protocol, **brief.get(protocol, {})}, "loss": "cross-entropy"}
     rates = {} if update.startswith("agd") else {"lr": [0.05, 0.1]}
@@ -182,7 +182,7 @@ def test_replicas_and_rates_of_several_outputs_are_what_they_are_alone(protocol,
                 )
 
 
-def test_a_fresh_net_rests_when_the_mean_loss_of_its_outputs_is_small():
+def test_a_fresh_net_stops_once_its_mean_loss_over_outputs_is_small():
     words = {"kind": "erm", "every": 3, "steps": 400, "tolerance": 0.2}
     curve = run(described(net(widths=[5], activation="identity"), protocol=words, train_loss=True)).curves[0]
     train = curve.values("train")[1:]
@@ -191,7 +191,7 @@ def test_a_fresh_net_rests_when_the_mean_loss_of_its_outputs_is_small():
 
 
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 30}])
-def test_the_outputs_of_a_net_predict_the_same_on_the_axes_in_place_of_orthogonal_rows(protocol):
+def test_nets_with_outputs_have_equal_losses_on_dense_and_structured_backends(protocol):
     words = {"target": "all", "learners": {"it": net(widths=[3], lr=0.03)}, "protocol": protocol}
     dense, structured = (
         run(experiment(d=8, replicas=2, path=path, **words)).curves[0] for path in ("dense", "structured")
@@ -200,7 +200,7 @@ def test_the_outputs_of_a_net_predict_the_same_on_the_axes_in_place_of_orthogona
     assert (dense.backend, structured.backend) == ("dense", "structured")
 
 
-def test_a_linear_net_with_several_outputs_has_a_weight_vector_for_each():
+def test_a_linear_net_has_a_weight_vector_per_output():
     hypothesis, data = beginning(described(net(activation="identity", widths=[2])))
     weights = hypothesis.weights()
     assert weights.shape == (6, 4)
@@ -212,14 +212,14 @@ def test_a_linear_net_with_several_outputs_has_a_weight_vector_for_each():
 
 
 @pytest.mark.parametrize(("update", "invariant"), [("gd", True), ("momentum", True), ("adagrad", False)])
-def test_the_verdict_of_several_outputs_is_what_the_certificate_measures(update, invariant):
+def test_the_certificate_agrees_with_the_verdict_on_several_outputs(update, invariant):
     setup = described(net(update=update, lr=0.05), loss="cross-entropy")
     (learner,) = setup.learners
     assert verdict(learner, setup).invariant is invariant
     assert (certificate(setup, learner) < UNCHANGED) is invariant
 
 
-def test_theorems_about_one_target_bind_no_net_that_learns_of_several():
+def test_bounds_on_one_target_do_not_bind_nets_with_shared_outputs():
     linear = {"widths": [3], "activation": "identity"}
     learners = {"shared": net(**linear), "apart": net(**linear, outputs=1)}
     bound = {"shared": set(), "apart": set()}
@@ -235,7 +235,7 @@ LABELS = torch.tensor([[1.0, 0, 0, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]], dty
 PREDICTED = torch.tensor([[3.0, 1, 0, 2, 2], [1, 0, 0, 2, 2], [2, 0, 0, 1, 2]], dtype=torch.float64)
 
 
-def test_the_largest_prediction_says_the_class_and_equal_ones_share_it():
+def test_equal_largest_predictions_share_the_class():
     data = data_of(described(net(), replicas=1))
     of_five = type(data)(**{**vars(data), "labels": LABELS})
     loss = catalogue.make("losses", "square")
@@ -246,7 +246,7 @@ def test_the_largest_prediction_says_the_class_and_equal_ones_share_it():
     assert torch.equal(right_less_wrong(nearly, of_five, loss), 2 * right - 1)
 
 
-def test_errors_of_rows_seen_and_unseen_add_up_to_those_of_all_rows():
+def test_train_and_test_errors_average_to_the_error_on_all_rows():
     measures = [{"kind": "error", "rows": rows} for rows in ("all", "train", "test")]
     curve = run(described(net(lr=0.3), measures, loss="cross-entropy")).curves[0]
     all_rows, train, test = (curve.values(name) for name in ("error", "train-error", "test-error"))
@@ -255,7 +255,7 @@ def test_errors_of_rows_seen_and_unseen_add_up_to_those_of_all_rows():
 
 
 @pytest.mark.parametrize("rows", ["train", "test"])
-def test_errors_of_some_rows_are_the_same_on_the_axes_in_place_of_orthogonal_rows(rows):
+def test_errors_on_row_subsets_match_on_dense_and_structured_backends(rows):
     words = raw(d=16, replicas=2, learners={"it": net(outputs=1), "linear": gd(0.03)})
     words["pictures"] = [{"x": "k", "measure": {"kind": "error", "rows": rows}}]
     errors_by_path = []
@@ -278,7 +278,7 @@ ONE_HOT = [
 
 
 @pytest.mark.parametrize(("matrix", "target", "one_hot"), ONE_HOT)
-def test_labels_that_are_called_one_hot_are_of_one_target_and_0_for_the_others(matrix, target, one_hot):
+def test_labels_are_declared_one_hot_exactly_if_each_row_has_one_class(matrix, target, one_hot):
     data = data_of(experiment(matrix, target, replicas=2))
     labels = data.labels.view(2, data.targets, -1)
     assert data.one_hot is one_hot
@@ -286,7 +286,7 @@ def test_labels_that_are_called_one_hot_are_of_one_target_and_0_for_the_others(m
     assert one_hot == bool(((labels == 0) | (labels == size)).all() and (labels.sum(1) == size).all())
 
 
-def test_one_hot_labels_of_size_root_k_have_mean_square_1_and_are_mistaken_by_the_largest_prediction():
+def test_scaled_one_hot_labels_have_mean_square_1_and_the_same_errors():
     words = {"matrix": {"kind": "clusters", "classes": 4, "n": 8}, "replicas": 2}
     scaled = {**words, "target": {"kind": "classes", "size": "sqrt(K)"}}
     plain = {**words, "target": "classes"}
@@ -305,7 +305,7 @@ def test_one_hot_labels_of_size_root_k_have_mean_square_1_and_are_mistaken_by_th
         experiment(**scaled, learners=learners, loss="cross-entropy")
 
 
-def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():
+def test_errors_on_row_subsets_are_measured_only_on_request():
     assert not set(run(described(net())).curves[0].measures) & {"train-error", "test-error"}
 
 
@@ -316,14 +316,14 @@ def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():
         ({"matrix": {"kind": "gaussian", "n": 9}, "target": "feature"}, 3, "there is one target; take 1"),
     ],
 )
-def test_outputs_that_do_not_fit_are_refused_with_what_would(words, outputs, reason):
+def test_unsuitable_outputs_are_refused_with_a_remedy(words, outputs, reason):
     with pytest.raises(BadInput) as caught:
         described(net(outputs=outputs), **words)
     assert caught.value.where == "learners[0].architecture.outputs"
     assert reason in caught.value.fault
 
 
-def test_rates_in_units_of_the_start_need_a_net_that_has_a_sharpness_of_its_own():
+def test_start_sharpness_units_require_shared_outputs_for_cross_entropy():
     def with_unit(outputs):
         words = raw(learners={"it": net(outputs=outputs)}, **CLASSES, loss="cross-entropy", protocol=STEPS)
         words["learners"][0]["rate_unit"] = "start-sharpness"
@@ -334,7 +334,7 @@ def test_rates_in_units_of_the_start_need_a_net_that_has_a_sharpness_of_its_own(
         with_unit(1)
 
 
-def test_the_rate_of_nets_that_a_loss_couples_has_no_unit_of_their_sharpness():
+def test_the_error_about_coupled_nets_recommends_outputs_m():
     def with_unit(outputs):
         words = raw(learners={"it": net(outputs=outputs)}, **CLASSES, loss="cross-entropy", protocol=STEPS)
         words["learners"][0]["rate_unit"] = "start-sharpness"
@@ -345,7 +345,7 @@ def test_the_rate_of_nets_that_a_loss_couples_has_no_unit_of_their_sharpness():
         with_unit(1)
 
 
-def test_one_net_for_all_targets_needs_the_memory_of_one():
+def test_a_net_with_shared_outputs_needs_the_memory_of_one_net():
     shared, apart = (
         needed(described(net(widths=[4096], outputs=outputs), matrix={"kind": "clusters", "classes": 8},
                          target="classes", d=64)) for outputs in ("m", 1)
@@ -354,7 +354,7 @@ def test_one_net_for_all_targets_needs_the_memory_of_one():
 
 
 @pytest.mark.parametrize("init", ["gaussian", "orthogonal", "identity", "diagonal", "zero"])
-def test_every_start_has_a_row_of_the_last_layer_for_every_output(init):
+def test_every_start_has_one_last_layer_row_per_output(init):
     net_of_outputs = catalogue.make("architectures", "dense", widths=[6], init=init, outputs=4)
     start = net_of_outputs.start(Streams([0, 1])("init"), 5)
     assert {tensor_name: value.shape[1:] for tensor_name, value in start.items()} == net_of_outputs.layout(

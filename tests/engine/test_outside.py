@@ -56,13 +56,13 @@ def members(family: str) -> dict[str, type]:
     return catalogue.members.__wrapped__(family)
 
 
-def test_a_part_of_a_file_joins_its_family_and_no_other(outside: Outside, tmp_path: Path):
+def test_a_part_from_a_file_joins_only_its_family(outside: Outside, tmp_path: Path):
     outside.request([written(tmp_path, "half.py", RULE)])
     assert members("updates").keys() - catalogue.members("updates").keys() == {"half"}
     assert members("solvers") == catalogue.members("solvers")
 
 
-def test_a_file_is_loaded_when_a_family_is_asked_for_and_once(outside: Outside, tmp_path: Path):
+def test_a_file_is_loaded_once_on_the_first_family_lookup(outside: Outside, tmp_path: Path):
     (tmp_path / "log").touch()
     text = f"{RULE}\nwith open({str(tmp_path / 'log')!r}, 'a') as log:\n    log.write('x')\n"
     file = written(tmp_path, "half.py", text)
@@ -74,9 +74,7 @@ def test_a_file_is_loaded_when_a_family_is_asked_for_and_once(outside: Outside, 
     assert (tmp_path / "log").read_text() == "x"
 
 
-def test_a_file_can_import_its_neighbours_and_all_of_them_are_named_with_their_hashes(
-    outside: Outside, tmp_path: Path
-):
+def test_a_file_imports_its_neighbours_and_origins_list_their_hashes(outside: Outside, tmp_path: Path):
     neighbour = written(tmp_path, "neighbour_of_half.py", "TAG = 'half'\n")
     text = RULE.replace('tag="half"', "tag=TAG").replace(
         "\nclass", "from neighbour_of_half import TAG\n\nclass"
@@ -88,7 +86,7 @@ def test_a_file_can_import_its_neighbours_and_all_of_them_are_named_with_their_h
     assert {origin["file"]: origin["sha256"] for origin in outside.origins()} == hashes
 
 
-def test_modules_of_an_environment_beside_a_file_are_no_parts(
+def test_origins_omit_modules_installed_beside_a_file(
     outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     installed = tmp_path / ".venv" / "lib" / "site-packages"
@@ -100,7 +98,7 @@ def test_modules_of_an_environment_beside_a_file_are_no_parts(
     assert [origin["file"] for origin in outside.origins()] == [str(file)]
 
 
-def test_the_digest_follows_the_code_and_is_empty_without_any(tmp_path: Path):
+def test_the_digest_changes_with_the_code_and_is_empty_without_files(tmp_path: Path):
     digests = [Outside().digest()]
     for text in (RULE, f"{RULE}\n# a comment\n"):
         outside = Outside()
@@ -151,7 +149,7 @@ def test_a_file_that_cannot_be_loaded_is_refused_with_file_line_and_error(
 
 
 @pytest.mark.parametrize("method", ["exponentiated_rate", "invariant_counterpart", "refuses_loss"])
-def test_a_rule_with_a_method_that_is_no_longer_called_is_refused_with_what_replaces_it(
+def test_a_rule_with_a_removed_method_is_refused_with_its_replacement(
     outside: Outside, tmp_path: Path, method: str
 ):
     file = written(tmp_path, "half.py", f"{RULE}\n    def {method}(self, *arguments):\n        return None\n")
@@ -174,7 +172,7 @@ def test_only_a_python_file_is_loaded(outside: Outside, tmp_path: Path, name: st
     assert refused.value.where == str(tmp_path / name)
 
 
-def test_a_kind_that_exists_is_refused(outside: Outside, tmp_path: Path):
+def test_a_part_with_an_existing_kind_is_refused(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", RULE.replace('tag="half"', 'tag="adam"'))
     outside.request([file])
     with pytest.raises(
@@ -184,7 +182,7 @@ def test_a_kind_that_exists_is_refused(outside: Outside, tmp_path: Path):
     assert refused.value.where == str(file)
 
 
-def test_a_file_that_comes_too_late_is_refused(outside: Outside, tmp_path: Path):
+def test_a_file_requested_after_loading_is_refused(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", RULE)
     outside.request([file])
     outside.modules()
@@ -226,14 +224,14 @@ def test_an_installed_package_offers_parts_by_its_entry_point(outside: Outside, 
     assert origin["sha256"] == hashlib.sha256(code).hexdigest()
 
 
-def test_a_broken_package_is_named_with_the_way_around_it(outside: Outside, installed: Path):
+def test_the_error_of_a_broken_package_names_it_and_a_workaround(outside: Outside, installed: Path):
     package(installed, "1 / 0")
     with pytest.raises(BadInput, match=r"entry point rules fails: ZeroDivisionError.*--no-parts") as refused:
         members("updates")
     assert refused.value.where == "rules-of-others"
 
 
-def test_only_requested_files_are_loaded_if_the_others_are_switched_off(
+def test_only_requested_loads_neither_packages_nor_configured_files(
     outside: Outside, installed: Path, tmp_path: Path
 ):
     package(installed, "1 / 0")
@@ -249,9 +247,7 @@ def test_configured_files_are_loaded_with_the_requested_ones(outside: Outside, t
     assert "half" in members("updates")
 
 
-def test_an_error_of_a_loaded_part_is_refused_with_its_place_and_no_other_error(
-    outside: Outside, tmp_path: Path
-):
+def test_only_errors_raised_in_loaded_parts_become_refusals_with_a_place(outside: Outside, tmp_path: Path):
     file = written(tmp_path, "half.py", f"{RULE}\n    def fail(self):\n        raise KeyError('w')\n")
     outside.request([file])
     (module,) = outside.modules()
@@ -269,7 +265,7 @@ class Failing(torch.optim.SGD):
         raise ArithmeticError("no step")
 
 
-def test_the_error_of_a_user_s_optimizer_says_type_message_file_and_line(monkeypatch: pytest.MonkeyPatch):
+def test_an_optimizer_error_reports_type_message_file_and_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(optimizers.registered, "Failing", Failing)
     line = inspect.getsourcelines(Failing)[1] + 3
     with pytest.raises(BadInput) as raised:
@@ -283,7 +279,7 @@ class Unmade(torch.optim.SGD):
         raise ArithmeticError("no object")
 
 
-def test_the_error_of_a_user_s_constructor_says_type_message_file_and_line(monkeypatch: pytest.MonkeyPatch):
+def test_a_constructor_error_reports_type_message_file_and_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(optimizers.registered, "Unmade", Unmade)
     line = inspect.getsourcelines(Unmade)[1] + 2
     with pytest.raises(BadField) as raised:

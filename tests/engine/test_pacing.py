@@ -26,22 +26,22 @@ def rounds(clock, per_record: float, count: int, paced: Pacing) -> list[int]:
     return sizes
 
 
-def test_a_round_takes_as_long_as_asked_for(clock):
+def test_chunks_grow_to_the_requested_duration(clock):
     assert rounds(clock, SECONDS / 128, 4, Pacing(SECONDS)) == [1, GROWTH, GROWTH**2, 128]
 
 
-def test_quick_rounds_grow_to_the_most(clock):
+def test_quick_chunks_grow_to_the_largest_size(clock):
     assert rounds(clock, 0.0, 6, Pacing(SECONDS)) == [1, GROWTH, GROWTH**2, GROWTH**3, MOST, MOST]
 
 
-def test_slow_rounds_shrink_at_once_to_no_less_than_one_record(clock):
+def test_slow_chunks_shrink_immediately_to_at_least_one_record(clock):
     paced = Pacing(SECONDS)
     rounds(clock, 0.0, 4, paced)
     assert rounds(clock, SECONDS / 4, 3, paced) == [MOST, 4, 4]
     assert rounds(clock, 10 * SECONDS, 3, paced) == [4, 1, 1]
 
 
-def test_a_rest_is_no_round(clock):
+def test_a_rest_does_not_change_the_chunk_size(clock):
     paced = Pacing(SECONDS)
     rounds(clock, SECONDS / 128, 4, paced)
     paced.rest()

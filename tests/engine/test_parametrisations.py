@@ -67,11 +67,11 @@ def test_contradictory_or_incomplete_settings_are_refused_with_a_remedy(words, f
     ],
     ids=str,
 )
-def test_two_ways_of_saying_a_net_are_one_net(words, other):
+def test_equivalent_settings_describe_the_same_net(words, other):
     assert np.array_equal(passed({**TANH, **words}), passed({**TANH, **other}))
 
 
-def test_biases_are_trained_after_the_weights_of_their_layer_where_they_are_asked_for():
+def test_requested_biases_follow_the_weights_of_their_layer():
     for words in ({"biases": True}, {"cb": 0.1}, {"cb": [0.0, 0.1]}):
         net = dense_net(widths=[5], **words)
         assert net.layers == ("W1", "b1", "W2", "b2")
@@ -81,7 +81,7 @@ def test_biases_are_trained_after_the_weights_of_their_layer_where_they_are_aske
     assert dense_net(widths=[5]).layers == ("W1", "W2")
 
 
-def test_biases_change_no_other_number_of_the_start():
+def test_biases_do_not_change_the_initial_weights():
     plain, biased = starts(8, widths=[5, 4]), starts(8, widths=[5, 4], cb=0.2)
     assert all(np.array_equal(plain[name], biased[name]) for name in plain)
     assert not any(starts(8, widths=[5], biases=True)["b1"].ravel())
@@ -110,7 +110,7 @@ def test_weights_and_biases_start_with_the_variance_of_their_layer(parametrisati
         assert promised(start[f"b{number}"], bias) < ERRORS
 
 
-def test_the_output_of_a_mean_field_net_starts_with_numbers_of_size_one():
+def test_output_weights_of_a_mean_field_net_have_variance_c_w():
     start = starts(16, widths=[32], cw=[0.5, 2.0], parametrisation="mean-field")
     assert promised(start["W1"], 0.5 / 16) < ERRORS
     assert promised(start["W2"], 2.0) < ERRORS
@@ -120,7 +120,7 @@ def test_the_output_of_a_mean_field_net_starts_with_numbers_of_size_one():
 @pytest.mark.parametrize(
     ("parametrisation", "power"), [("standard", 0), ("ntk", 0), ("mean-field", -1), ("mup", -1)]
 )
-def test_outputs_start_at_the_size_of_their_parametrisation(parametrisation, power, n):
+def test_initial_outputs_have_the_size_of_their_parametrisation(parametrisation, power, n):
     """E ŷ² of a linear net for ‖x‖² = d: C_w of every layer multiplied, over n where the output is small."""
     net = dense_net(widths=[n], cw=1.5, parametrisation=parametrisation)
     start = net.start(Streams(range(2000))("init"), 8)
@@ -130,7 +130,7 @@ def test_outputs_start_at_the_size_of_their_parametrisation(parametrisation, pow
     assert abs(off) < ERRORS
 
 
-def test_ntk_is_the_standard_parametrisation_with_rates_of_c_w_over_fan_in():
+def test_ntk_equals_the_standard_parametrisation_with_rates_of_c_w_over_fan_in():
     shape = {**TANH, "widths": [6, 5], "cw": CW, "cb": CB}
     rates = {"W1": 0.5 / 8, "W2": 1.5 / 6, "W3": 2.0 / 5}
     ntk_predictions = passed({**shape, "parametrisation": "ntk"}, lr=0.05)
@@ -138,7 +138,7 @@ def test_ntk_is_the_standard_parametrisation_with_rates_of_c_w_over_fan_in():
     assert abs(ntk_predictions - passed(shape, lr=0.05)).max() > 1e-3
 
 
-def test_for_one_hidden_layer_mup_does_what_mean_field_does():
+def test_mup_equals_mean_field_for_one_hidden_layer():
     shape = {**TANH, "widths": [6], "cw": 1.5, "cb": 0.2}
     mup_predictions = passed({**shape, "parametrisation": "mup"})
     np.testing.assert_allclose(
@@ -147,7 +147,7 @@ def test_for_one_hidden_layer_mup_does_what_mean_field_does():
     assert abs(mup_predictions - passed(shape)).max() > 1e-3
 
 
-def test_a_layer_rate_multiplies_that_of_the_parametrisation():
+def test_a_layer_rate_multiplies_the_rate_of_the_parametrisation():
     shape = {**TANH, "widths": [6, 5]}
     n_rates = {"W1": 6.0, "W2": 5 / 6, "W3": 1 / 5}
     mup, _ = beginning(experiment(learners={"it": gd(0.5, **shape, parametrisation="mup")}, d=8))
@@ -180,7 +180,7 @@ def trained(net, weights, X, y, steps, until=0.0):
     [("mean-field", (65.4, 0.2), (0.975, 0.003)), ("ntk", (254, 2), (0.0387, 0.0009))],
 )
 @pytest.mark.slow
-def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, moved):
+def test_weights_of_two_layer_nets_move_as_far_as_printed(parametrisation, steps, moved):
     """Steps to a loss of 10⁻³, and ‖W − W₀‖/‖W₀‖ there, with standard errors over 5 starts, of which two.
 
     Source: theory/wide-nets#mean-field, first picture, n = 4096.
@@ -203,7 +203,7 @@ def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, move
 
 @pytest.mark.parametrize(("n", "first", "second"), [(64, 0.648, 0.603), (256, 0.634, 0.587)])
 @pytest.mark.slow
-def test_features_of_mup_move_as_far_as_was_measured_at_any_width(n, first, second):
+def test_features_of_mup_move_as_far_as_printed_at_each_width(n, first, second):
     """The rms change of σ(z) of both hidden layers in 30 steps. Source: theory/wide-nets#mean-fieldd
     picture."""
     draw = np.random.default_rng(3)
@@ -240,7 +240,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("kind", catalogue.members("architectures"))
-def test_preactivations_are_the_signals_of_the_naive_twin(kind):
+def test_preactivations_match_the_naive_twin(kind):
     for words in HIDDEN.get(kind, [{}]):
         architecture = catalogue.make("architectures", kind, **words)
         start = architecture.start(Streams([1, 2])("init"), 8)

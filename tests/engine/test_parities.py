@@ -28,12 +28,12 @@ PRINTED = [  # theory/parities-and-noise#parities: n, k, λ¹_k, first layer
 
 
 @pytest.mark.parametrize(("bits", "degree", "output", "first"), PRINTED)
-def test_eigenvalues_are_those_printed(bits, degree, output, first):
+def test_eigenvalues_match_the_printed_values(bits, degree, output, first):
     assert parities.relu_eigenvalue(bits, degree) == pytest.approx(output, rel=5e-5)
     assert parities.first_layer(bits, degree) == pytest.approx(first, rel=5e-5)
 
 
-def test_biases_see_odd_parities_that_weights_do_not():
+def test_biases_have_nonzero_eigenvalues_on_odd_parities():
     assert parities.steps_eigenvalue(10, 3) == pytest.approx(3.4173e-4, rel=5e-5)
     assert parities.steps_eigenvalue(10, 5) == pytest.approx(1.1404e-4, rel=5e-5)
     for degree in (3, 5, 7, 9):
@@ -41,7 +41,7 @@ def test_biases_see_odd_parities_that_weights_do_not():
 
 
 @pytest.mark.parametrize("bits", [3, 5])
-def test_eigenvalues_are_those_of_the_whole_kernel_matrix(bits):
+def test_eigenvalues_match_the_complete_kernel_matrix(bits):
     cube = np.array(list(product((1.0, -1.0), repeat=bits)))
     cosines = np.clip(cube @ cube.T / bits, -1, 1)
     angles = np.pi - np.arccos(cosines)
@@ -87,14 +87,14 @@ def measured(setup):
 
 
 @pytest.mark.parametrize(("degree", "net"), [(1, {"cw": [0.5, 3.0]}), (2, {}), (4, {"cw": [2.0, 0.5]})])
-def test_nets_see_on_average_what_the_line_says(degree, net):
+def test_the_mean_label_gradient_of_nets_matches_the_line(degree, net):
     setup = described(degree, net)
     values = measured(setup)
     errors = values.std(0, ddof=1) / np.sqrt(len(values))
     np.testing.assert_array_less(np.abs(values.mean(0) - line_on(setup)) / errors, 4)
 
 
-def test_odd_parities_are_seen_by_the_biases_alone():
+def test_only_biases_have_gradients_on_odd_parities():
     weights = measured(described(3))
     assert np.abs(weights).max() < 1e-28
     of_biases = {"kind": "label-gradient", "of": "biases"}
@@ -106,7 +106,7 @@ def test_odd_parities_are_seen_by_the_biases_alone():
 
 
 @pytest.mark.parametrize("biases", [False, True])
-def test_the_gradients_are_those_of_a_net_written_out(biases):
+def test_label_gradients_match_explicit_formulas(biases):
     of = {"kind": "label-gradient", "of": "biases" if biases else "weights"}
     setup = described(2, {"cb": 0.3} if biases else {}, of, replicas=3)
     hypothesis, data = beginning(setup)
@@ -131,10 +131,10 @@ def test_the_gradients_are_those_of_a_net_written_out(biases):
     ({"net": {"cb": 0.1}}, "without biases"),
     ({"target": "coin"}, "one product of bits"),
 ])  # fmt: skip
-def test_the_line_says_where_it_is_none(words, reason):
+def test_the_line_gives_a_reason_where_it_does_not_apply(words, reason):
     assert reason in line_on(described(replicas=1, **words))
 
 
-def test_nets_without_biases_have_none_to_measure():
+def test_the_bias_gradient_requires_a_net_with_biases():
     with pytest.raises(BadInput, match="the net has biases"):
         described(measure={"kind": "label-gradient", "of": "biases"})

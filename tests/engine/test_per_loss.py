@@ -56,7 +56,7 @@ def naive(rows, labels, rate, steps):
     return np.array(losses), np.array(times)
 
 
-def test_steps_and_times_of_every_replica_and_rate_are_those_of_a_loop():
+def test_losses_and_times_match_a_loop_over_replicas_and_rates():
     it, trace = measured(document())
     data = data_of(it)
     for rate, curve in zip(RATES, trace.curves, strict=True):
@@ -69,7 +69,7 @@ def test_steps_and_times_of_every_replica_and_rate_are_those_of_a_loop():
         np.testing.assert_array_equal(curve.clocks["time"], curve.own_clocks["time"].min(1))
 
 
-def test_of_one_example_the_time_is_a_geometric_series():
+def test_the_time_on_one_example_is_a_geometric_series():
     """Margins are 2ηs after s steps for x of two signs, L = e^(−2ηs), and times Σ_{j<s} η e^(2ηj)."""
     single_row = {"kind": "rademacher", "n": 1, "d": 2}
     words = document(steps=40, matrix=single_row, update={"kind": "gd", "lr": 0.25})
@@ -101,7 +101,7 @@ def test_outputs_of_one_net_share_its_loss():
     np.testing.assert_allclose(np.diff(curve.own_clocks["time"], axis=0), rates[:-1], rtol=1e-9)
 
 
-def test_a_warm_up_goes_before_the_loss():
+def test_a_warm_up_multiplies_the_per_loss_rates():
     schedule = {"kind": "per-loss", "warm_up": 4}
     _, trace = measured(document(schedule=schedule, update={"kind": "gd", "lr": 0.1}))
     curve = trace.curves[0]
@@ -110,7 +110,7 @@ def test_a_warm_up_goes_before_the_loss():
     np.testing.assert_allclose(np.diff(curve.own_clocks["time"], axis=0), expected, rtol=1e-12)
 
 
-def test_a_picture_takes_every_replica_at_the_places_of_the_slowest():
+def test_a_picture_interpolates_replicas_at_the_times_of_the_slowest():
     words = document(update={"kind": "gd", "lr": 0.2})
     words["pictures"] = [{"x": "2*time", "measure": "loss", "times": "sqrt(time)"}]
     it, trace = measured(words)
@@ -127,14 +127,14 @@ def test_a_picture_takes_every_replica_at_the_places_of_the_slowest():
     assert index_at(curve, 2 * least[3] + 1e-6) == 4
 
 
-def test_a_replica_that_has_diverged_is_not_waited_for():
+def test_resampling_gives_nan_after_a_replica_diverges():
     values = np.array([[1, 2, 3, 4.0], [1, 2, np.nan, np.nan]])
     clocks = np.array([[0, 1, 2, 3], [0, 2, 4, 6.0]])
     resampled = reductions.resampled(values, clocks, clocks[0])
     np.testing.assert_allclose(resampled, [[1, 2, 3, 4], [1, 1.5, 2, np.nan]])
 
 
-def test_a_run_ends_once_every_replica_has_come_to_a_time():
+def test_a_run_ends_once_every_replica_has_passed_a_time():
     words = document(steps=200, update={"kind": "gd", "lr": 0.2})
     words["protocol"]["until"] = {"clock": "time", "above": 100}
     _, trace = measured(words)
@@ -144,7 +144,7 @@ def test_a_run_ends_once_every_replica_has_come_to_a_time():
     assert times[-1].min() > 100 >= times[-2].min()
 
 
-def test_clocks_of_replicas_are_kept_as_they_are():
+def test_clocks_of_replicas_are_stored_and_restored():
     _, trace = measured(document(update={"kind": "gd", "lr": 0.2}))
     curve = trace.curves[0]
     again = Curve("GD", curve.capacity, 3, curve.verdict)
@@ -154,13 +154,13 @@ def test_clocks_of_replicas_are_kept_as_they_are():
 
 
 @pytest.mark.parametrize("kind", ["square", "hinge"])
-def test_losses_that_may_be_0_have_no_rates_over_them(kind):
+def test_the_per_loss_schedule_refuses_losses_that_can_reach_zero(kind):
     with pytest.raises(BadInput, match="take `exponential` or `logistic` loss") as caught:
         reading.parse(document(loss=kind))
     assert caught.value.where == "learners[0].schedule"
 
 
-def test_losses_that_are_called_positive_are():
+def test_losses_declared_positive_are_positive():
     predictions = torch.linspace(-30, 30, 241, dtype=torch.float64)
     for loss in members("losses").values():
         if loss.positive:
@@ -173,7 +173,7 @@ def test_losses_that_are_called_positive_are():
             assert (part.value(values, labels) > 0).all()
 
 
-def test_the_distance_to_a_margin_is_that_of_directions():
+def test_the_distance_to_a_margin_compares_directions():
     words = document(
         steps=4,
         update={"kind": "gd", "lr": 0.2},

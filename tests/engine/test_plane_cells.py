@@ -45,7 +45,7 @@ def feasible(layers, slopes, pattern):
 @pytest.mark.parametrize("slopes", [RELU, LEAKY])
 @pytest.mark.parametrize("widths", [(4,), (3, 3), (2, 2, 2)])
 @pytest.mark.slow
-def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
+def test_cells_match_the_patterns_that_a_linear_program_finds(widths, slopes):
     for seed in range(2):
         layers = drawn(seed, *widths)
         patterns = itertools.product((1, -1), repeat=sum(widths))
@@ -53,11 +53,11 @@ def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
 
 
 @pytest.mark.parametrize(("width", "count"), [(3, 7), (5, 16), (10, 56), (20, 211)])
-def test_lines_in_general_position_cut_the_plane_as_zaslavsky_says(width, count):
+def test_the_number_of_cells_of_one_layer_follows_zaslavsky(width, count):
     assert cells(drawn(width, width), RELU) == count == cells_of_one_layer(width)
 
 
-def test_lines_through_one_place_and_lines_outside_of_the_square():
+def test_cells_are_counted_for_concurrent_lines_and_lines_outside_the_square():
     through_0 = [(np.array([[1.0, 0], [0, 1], [1, 1]]), np.zeros(3)), (np.ones((1, 3)), np.zeros(1))]
     assert cells(through_0, RELU) == 6
     aside = [(np.array([[1.0, 0], [0, 1]]), np.array([0.5, -3])), (np.ones((1, 2)), np.zeros(1))]
@@ -81,7 +81,7 @@ def on(layers, s, t):
     return count
 
 
-def test_the_map_has_s_along_x_and_t_up():
+def test_the_heat_map_shows_s_on_x_and_t_on_y():
     measure = {"kind": "cells", "points": 5, "reach": 1.5}
     it = described({"x": "s", "y": "2*t", "measure": measure, "summary": "first"})
     fit, _ = beginning(it)
@@ -96,7 +96,7 @@ def test_the_map_has_s_along_x_and_t_up():
     assert heat.stderr is None
 
 
-def test_a_map_over_two_indices_has_the_mean_of_replicas_and_its_error():
+def test_a_heat_map_over_two_indices_has_mean_and_standard_error():
     it = described({"x": "s", "y": "t", "measure": {"kind": "cells", "points": 3}})
     trace = run(it)
     (heat,) = view(it.pictures[0], of_one(it, trace)).heats
@@ -106,7 +106,7 @@ def test_a_map_over_two_indices_has_the_mean_of_replicas_and_its_error():
     np.testing.assert_allclose(heat.stderr, values.std(0, ddof=1).T / np.sqrt(3))
 
 
-def test_the_count_of_a_run_is_that_of_its_nets():
+def test_regions_of_a_run_match_the_cells_of_its_nets():
     it = described({"x": "step", "measure": "regions"})
     fit, _ = beginning(it)
     edges = fit.architecture.edges(fit.tensors, slice(None), MOST)
@@ -128,7 +128,7 @@ def test_the_count_of_a_run_is_that_of_its_nets():
         ({"x": "s", "y": "d", "measure": "cells", "at": {"t": 0}}, ".y", "nothing varies along y"),
     ],
 )
-def test_a_map_needs_two_dimensions(picture, place, reason):
+def test_a_heat_map_of_cells_requires_two_dimensions(picture, place, reason):
     with pytest.raises(BadInput, match=reason) as caught:
         described(picture)
     assert caught.value.where == f"pictures[0]{place}"
@@ -142,7 +142,7 @@ def test_a_map_needs_two_dimensions(picture, place, reason):
         ("linear", PLANE, "a dense net with one output"),
     ],
 )
-def test_cells_are_those_of_bent_nets_on_a_plane(architecture, matrix, reason):
+def test_cells_and_regions_refuse_unsupported_nets_and_instances(architecture, matrix, reason):
     for measure in ("cells", "regions"):
         with pytest.raises(BadInput, match=reason):
             described({"x": "s", "y": "t", "measure": measure}, architecture, matrix)

@@ -21,7 +21,7 @@ def problem(seed=0, **words):
     return {"matrix": {"kind": "wilson", "n": SEEN + UNSEEN, **words}, "target": "classes", "seed": seed}
 
 
-def test_rows_are_the_label_two_ones_and_a_block_of_their_own():
+def test_rows_contain_the_label_two_ones_and_a_private_block():
     matrix = catalogue.make("matrices", "wilson", n=6, p=0.5)
     streams = Streams([0, 1])
     rows, classes = drawn_rows(matrix, streams), matrix.row_numbers(streams).classes
@@ -36,7 +36,7 @@ def test_rows_are_the_label_two_ones_and_a_block_of_their_own():
     assert not (rows[0][:, 0] == rows[1][:, 0]).all()
 
 
-def test_signs_of_the_rows_seen_predict_four_times_their_labels_and_take_all_others_for_plus_one():
+def test_the_sign_vector_of_seen_rows_fits_them_and_labels_unseen_rows_plus():
     for seed in range(20):
         data = data_of(experiment(**problem(seed)))
         x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
@@ -66,7 +66,7 @@ def test_least_squares_has_the_scores_of_the_corrected_formula():
     np.testing.assert_allclose(scores, [0.98150, -0.90383], atol=5e-6)
 
 
-def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_are_measured():
+def test_sign_alignment_matches_its_formula_and_the_line_is_the_minus_share():
     measures = [
         catalogue.make("measures", "sign-alignment"),
         catalogue.make("measures", "error", rows="test"),
@@ -96,7 +96,7 @@ def test_the_cosine_with_the_signs_of_what_was_seen_and_the_share_of_minus_ones_
     assert torch.isfinite(torch.tensor(line.y)).all()
 
 
-def test_so_many_of_the_first_rows_are_plus_and_minus_one_in_a_random_order():
+def test_the_first_rows_have_the_given_counts_of_both_signs_in_random_order():
     matrix = catalogue.make("matrices", "wilson", n=12, p=1, shown=(3, 4))
     numbers = matrix.row_numbers(Streams(range(40))).classes
     assert (numbers[:, :7].sum(1) == 4).all()
@@ -107,7 +107,7 @@ def test_so_many_of_the_first_rows_are_plus_and_minus_one_in_a_random_order():
 
 
 @pytest.mark.parametrize("private", [1, 3, 5])
-def test_least_squares_has_the_loss_of_the_line_on_unseen_rows_of_every_draw(private):
+def test_least_squares_has_the_loss_of_the_line_on_unseen_rows(private):
     """Only unseen rows are measured, also after rotation. The line uses the class counts of each draw."""
     unseen = catalogue.make("measures", "loss", rows="test")
     for rotate in (False, True):

@@ -43,7 +43,7 @@ def posterior(dataset, places):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draws", [1, 3])
-def test_draws_have_the_mean_and_the_covariance_of_the_posterior(draws):
+def test_draws_have_the_mean_and_covariance_of_prior_and_posterior(draws):
     dataset, places = examples(4000), np.array([-1.5, 0.1, 0.7, 3.0])
     before, after = fitted(dataset, draws, places)
     mean, covariance = posterior(dataset, places)

@@ -9,7 +9,7 @@ from engine.core.linear_algebra import with_rows
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("replicas", "k", "n", "d"), [(1, 64, 300, 250), (3, 5, 7, 11), (2, 40, 500, 300)])
-def test_products_with_rows_have_the_digits_of_their_dtype(replicas, k, n, d, dtype):
+def test_products_with_rows_are_accurate_to_their_dtype(replicas, k, n, d, dtype):
     generator = torch.Generator().manual_seed(1)
     a, x = (torch.randn(replicas, count, d, generator=generator, dtype=torch.float64) for count in (k, n))
     lengths = a.norm(dim=2)[:, :, None] * x.norm(dim=2)[:, None]
@@ -21,7 +21,7 @@ def test_products_with_rows_have_the_digits_of_their_dtype(replicas, k, n, d, dt
         assert error.max() < 4 * torch.finfo(dtype).eps
 
 
-def test_both_libraries_compute_the_same(monkeypatch):
+def test_products_match_with_and_without_onednn(monkeypatch):
     monkeypatch.setattr(linear_algebra, "LARGE", 1)
     a, x = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
     products_by_library = {}

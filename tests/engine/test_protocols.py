@@ -58,7 +58,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize("protocol", SHOWN, ids=str)
-def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_gets_no_more(protocol, monkeypatch):
+def test_solvers_receive_as_many_examples_as_the_extent_declares(protocol, monkeypatch):
     described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
     told, learn = [], lls.LeastSquaresFit.learn
     monkeypatch.setattr(
@@ -81,7 +81,7 @@ def test_erm_trains_a_fresh_model_for_every_k():
         np.testing.assert_allclose(row, np.mean((x @ w - y) ** 2), rtol=1e-9)
 
 
-def test_an_erm_model_rests_once_it_fits():
+def test_an_erm_model_stops_once_it_fits():
     protocol = {"kind": "erm", "every": 4, "steps": 500, "tolerance": 0.01}
     measured, x, y = losses_and_data(protocol, gd(0.03))
     for row, k in zip(measured[1:], [4, 8], strict=True):
@@ -95,28 +95,28 @@ def test_an_erm_model_rests_once_it_fits():
         np.testing.assert_allclose(row, np.mean((x @ w - y) ** 2), rtol=1e-9)
 
 
-def test_stateful_rules_rest_too():
+def test_an_erm_model_with_momentum_stops_once_it_fits():
     rule = {"architecture": "linear", "update": {"kind": "momentum", "lr": 0.01}}
     long = {"kind": "erm", "every": 4, "steps": 2000, "tolerance": 0.05}
     longer = {**long, "steps": 4000}
     np.testing.assert_array_equal(losses_and_data(long, rule)[0], losses_and_data(longer, rule)[0])
 
 
-def test_erm_on_hadamard_rows_reaches_the_bound_like_least_squares():
+def test_erm_on_hadamard_rows_attains_the_bound_like_least_squares():
     protocol = {"kind": "erm", "every": 2, "steps": 4000, "tolerance": 1e-12}
     measured, _, _ = losses_and_data(protocol, gd(0.1), "hadamard")
     np.testing.assert_allclose(measured[:, 0], 1 - np.array([0, 2, 4, 6, 8]) / D, atol=1e-5)
 
 
 @pytest.mark.parametrize("protocol", ["erm", "to-consistency"])
-def test_a_solver_fits_whatever_the_protocol(protocol):
+def test_a_solver_has_the_same_losses_under_each_protocol(protocol):
     settings = {"every": 2} if protocol == "erm" else {}
     measured, _, _ = losses_and_data({"kind": protocol, **settings}, LLS)
     one_pass, _, _ = losses_and_data({"kind": "one-pass"}, LLS)
     np.testing.assert_allclose(measured, one_pass[:: settings.get("every", 1)], atol=1e-12)
 
 
-def test_to_consistency_goes_back_until_the_seen_examples_fit():
+def test_to_consistency_repeats_passes_until_the_seen_examples_fit():
     protocol = {"kind": "to-consistency", "tolerance": 1e-4, "passes": 60}
     measured, x, y = losses_and_data(protocol, gd(0.02))
     w = np.zeros(D)
@@ -137,7 +137,7 @@ def test_epochs_step_along_the_mean_of_the_training_rows():
         w = linear_gd(x[:5], y[:5], w, 0.03)
 
 
-def test_reshuffled_epochs_take_every_pass_in_an_order_of_its_own():
+def test_reshuffled_epochs_draw_a_new_order_for_each_pass():
     words = {"kind": "epochs", "train": 5, "epochs": 6, "reshuffle": True}
     learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.03, "batch": 2}}
     measured, x, y = losses_and_data(words, learner)
@@ -152,7 +152,7 @@ def test_reshuffled_epochs_take_every_pass_in_an_order_of_its_own():
     assert len(seen) > 4
 
 
-def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
+def test_orders_are_drawn_per_replica_and_shared_by_rates_and_targets():
     words = {"kind": "epochs", "train": 6, "epochs": 4, "reshuffle": True}
     learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": [0.02, 0.05], "batch": 1}}
     settings = {"target": "all", "d": D, "protocol": words}
@@ -166,7 +166,7 @@ def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
             np.testing.assert_allclose(curve.values("loss")[:, replica], alone.mean("loss"), rtol=1e-12)
 
 
-def test_reshuffled_rows_teach_the_same_where_the_axes_take_their_place():
+def test_reshuffled_epochs_match_on_dense_and_structured_backends():
     words = {"kind": "epochs", "train": 6, "epochs": 4, "reshuffle": True}
     learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.03, "batch": 2}}
     dense, structured = (
@@ -176,7 +176,7 @@ def test_reshuffled_rows_teach_the_same_where_the_axes_take_their_place():
     np.testing.assert_allclose(structured, dense, atol=1e-12)
 
 
-def test_an_order_changes_no_step_along_all_training_rows():
+def test_reshuffling_changes_no_full_batch_step():
     fixed, shuffled = (
         losses_and_data({"kind": "epochs", "train": 5, "epochs": 3, "reshuffle": reshuffle}, gd(0.03))[0]
         for reshuffle in (False, True)
@@ -184,7 +184,7 @@ def test_an_order_changes_no_step_along_all_training_rows():
     assert fixed.tobytes() == shuffled.tobytes()
 
 
-def test_bounds_over_epochs_are_those_for_the_training_rows():
+def test_bounds_over_epochs_use_the_number_of_training_rows():
     described = experiment(
         learners={"GD": gd(0.1)}, d=D, protocol={"kind": "epochs", "train": 6, "epochs": 3}
     )
@@ -204,7 +204,7 @@ def test_bounds_over_epochs_are_those_for_the_training_rows():
     ids=lambda protocol: protocol["kind"],
 )
 @pytest.mark.parametrize("architecture", ["linear", {"kind": "dense", "widths": [5], "activation": "tanh"}])
-def test_several_rates_are_the_same_as_one_after_the_other(protocol, architecture):
+def test_several_rates_match_single_runs(protocol, architecture):
     def measured(lr):
         learner = {"architecture": architecture, "update": {"kind": "momentum", "lr": lr, "momentum": 0.5}}
         words = {"learners": {"it": learner}, "d": D, "protocol": protocol, "replicas": 2}
@@ -220,7 +220,7 @@ def test_several_rates_are_the_same_as_one_after_the_other(protocol, architectur
         np.testing.assert_allclose(curve.stderr_of("loss"), alone.stderr_of("loss"), rtol=1e-6, atol=1e-12)
 
 
-def test_the_oracle_tuned_rate_is_the_one_with_the_lowest_mean():
+def test_the_oracle_tuned_rate_has_the_lowest_mean_loss():
     described = experiment("gaussian", learners={"it": gd("best")}, d=D)
     (best,) = run(described).curves
     listed = run(experiment("gaussian", learners={"it": gd(list(GRID))}, d=D)).curves
@@ -233,7 +233,7 @@ def test_the_oracle_tuned_rate_is_the_one_with_the_lowest_mean():
     assert [curve.best for curve in listed] == [curve is winner for curve in listed]
 
 
-def test_a_rate_that_diverges_stops_alone():
+def test_a_diverging_rate_stops_only_its_own_curve():
     small, huge = run(experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D)).curves
     assert small.diverged_at is None
     assert small.complete
@@ -241,7 +241,7 @@ def test_a_rate_that_diverges_stops_alone():
     assert huge.length == huge.diverged_at
 
 
-def test_a_rate_of_its_own_freezes_a_layer():
+def test_a_layer_rate_of_zero_freezes_the_layer():
     learner = {"architecture": {"kind": "dense", "widths": [5]}, "update": "gd", "layer_rates": {"W1": 0.0}}
     hypothesis, data = beginning(experiment("gaussian", learners={"it": learner}, d=D))
     before = {tensor_name: w.clone() for tensor_name, w in hypothesis.params.items()}
@@ -250,21 +250,21 @@ def test_a_rate_of_its_own_freezes_a_layer():
     assert not torch.equal(hypothesis.params["W2"], before["W2"])
 
 
-def test_variants_are_copies_on_the_same_data():
+def test_variants_repeat_the_labels_of_the_data():
     data = data_of(experiment("gaussian", "all", learners={"it": gd(0.1)}, d=3, replicas=2))
     more: Data = data.with_variants(2).with_variants(5)
     assert more.variants == 10
     assert torch.equal(more.labels.view(2, 5, 2, 3, 3), data.labels.view(2, 1, 1, 3, 3).expand(2, 5, 2, 3, 3))
 
 
-def test_mistakes_are_counted_beside_the_loss_of_signs():
+def test_errors_are_measured_for_sign_labels_and_not_for_real_labels():
     described = experiment(learners={"GD": gd(1 / (2 * D))}, d=D)
     np.testing.assert_allclose(run(described).curves[0].mean("error"), (1 - np.arange(D + 1) / D) / 2)
     assert run(experiment("gaussian", learners={"GD": gd(0.1)}, d=D)).curves[0].mean("error") is None
 
 
 @pytest.mark.parametrize(("loss", "boundary"), [("square", 0.5), ("entropic", 0.0)])
-def test_labels_0_and_1_are_mistaken_on_the_wrong_side_of_the_loss_boundary(loss, boundary):
+def test_errors_on_labels_0_and_1_use_the_boundary_of_the_loss(loss, boundary):
     described = experiment("hadamard01", learners={"GD": gd(0.05)}, d=D, loss=loss)
     errors = run(described).curves[0].mean("error")
     hypothesis, data = beginning(described)
@@ -277,7 +277,7 @@ def test_labels_0_and_1_are_mistaken_on_the_wrong_side_of_the_loss_boundary(loss
             hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
 
 
-def test_the_error_of_hypotheses_so_far_is_averaged_like_their_loss():
+def test_averaging_applies_to_errors_and_losses_of_past_hypotheses():
     plain = run(experiment(learners={"GD": gd(0.05)}, d=D)).curves[0]
     mean = run(experiment(learners={"GD": gd(0.05)}, d=D, protocol={"kind": "one-pass", "average": True}))
     for k in range(1, D + 1):
@@ -286,7 +286,7 @@ def test_the_error_of_hypotheses_so_far_is_averaged_like_their_loss():
 
 
 @pytest.mark.parametrize("architecture", ["linear", {"kind": "dense", "widths": [3], "activation": "tanh"}])
-def test_mini_batches_of_fresh_models_belong_to_their_replica_alone(architecture):
+def test_mini_batches_of_fresh_models_depend_only_on_their_replica(architecture):
     protocol = {"kind": "erm", "every": 3, "steps": 20}
     update = {"kind": "sgd", "lr": [0.01, 0.02], "batch": 2}
     words = {"matrix": "gaussian", "target": "all", "d": D, "protocol": protocol}
@@ -316,7 +316,7 @@ def test_mini_batches_of_fresh_models_are_drawn_from_their_examples():
         assert min(abs(np.array(possible) - curve.mean("loss")[k])) < 1e-12
 
 
-def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeypatch):
+def test_mini_batches_of_fresh_models_do_not_depend_on_the_group_size(monkeypatch):
     learner = {"update": {"kind": "sgd", "lr": 0.01, "batch": 2}}
     protocol = {"kind": "erm", "every": 1, "steps": 20}
     described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, replicas=2)
@@ -328,7 +328,7 @@ def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeyp
         )
 
 
-def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of(monkeypatch):
+def test_erm_curves_keep_weights_at_a_limited_number_of_records(monkeypatch):
     monkeypatch.setattr(descent, "MOST_WEIGHT_RECORDS", 4)
     protocol = {"kind": "erm", "every": 1, "steps": 3}
     of_few_records = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
@@ -340,7 +340,7 @@ def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of
     assert np.array_equal(of_few_records.weights, of_every_record.weights[records_with_weights])
 
 
-def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
+def test_averaged_errors_are_unavailable_if_errors_are_thinned(monkeypatch):
     protocol = {"kind": "one-pass", "average": True}
     described = experiment(learners={"GD": gd(0.05)}, d=D, protocol=protocol)
     assert run(described).curves[0].mean("error") is not None
@@ -348,13 +348,13 @@ def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
     assert run(described).curves[0].mean("error") is None
 
 
-def test_rates_are_listed_as_they_are_given():
+def test_rates_of_lists_the_rates_in_the_given_order():
     for lr, rates in ((0.1, (0.1,)), ([0.1, 0.2], (0.1, 0.2)), ("best", GRID)):
         assert rates_of(experiment(learners={"it": gd(lr)}).learners[0]) == rates
     assert rates_of(experiment(learners={"it": LLS}).learners[0]) == (1.0,)
 
 
-def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
+def test_empty_blocks_of_erm_lose_no_losses():
     described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
     _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
@@ -378,7 +378,7 @@ IN_PIECES = {
 
 
 @pytest.mark.parametrize(("protocol", "learner"), IN_PIECES.values(), ids=IN_PIECES)
-def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeypatch):
+def test_advancing_a_run_returns_after_one_update_or_fit(protocol, learner, monkeypatch):
     work = []
 
     def counted(act):
@@ -406,14 +406,14 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
     np.testing.assert_array_equal(np.concatenate([block.loss for block in blocks]), block_at_once.loss)
 
 
-def test_no_more_work_is_begun_once_the_time_is_up():
+def test_no_further_record_starts_after_the_time_limit():
     _, (learner_run,) = prepare(plan_run(experiment(learners={"it": gd(0.1)}, d=D)))
     with torch.no_grad():
         assert [len(learner_run.training_run.advance(100, seconds=0.0).loss) for _ in range(2)] == [1, 1]
         assert len(learner_run.training_run.advance(100).loss) == D - 1
 
 
-def test_learners_with_quick_records_wait_for_the_others():
+def test_learners_with_quick_records_wait_for_slow_learners():
     protocol = {"kind": "to-consistency", "passes": 5}
     described = experiment("gaussian", learners={"it": gd(0.01), "LLS": LLS}, d=D, protocol=protocol)
     traces, apart = [], []

@@ -43,7 +43,7 @@ def predicted(features, matrices, labels):
 @pytest.mark.parametrize(
     ("epsilon", "on_span", "off_span"), [(0.1, 4.40, 2.18), (0.05, 4.84, None), (0.0125, 5.14, 2.43)]
 )
-def test_the_flow_has_the_numbers_of_the_page(epsilon, on_span, off_span):
+def test_the_flow_has_the_printed_numbers(epsilon, on_span, off_span):
     features, matrices, labels = drawn()
     theta, (limit, correction) = flow(features, matrices, labels, epsilon), predicted(*drawn())
     span = features @ np.linalg.pinv(features)
@@ -61,7 +61,7 @@ def test_the_first_correction_is_the_derivative_of_the_limit():
     np.testing.assert_allclose((ends[1] - ends[0]) / 2e-4, correction, rtol=0, atol=3e-5)
 
 
-def test_off_the_span_the_correction_is_an_integral_along_the_linear_flow():
+def test_the_correction_outside_the_span_integrates_along_the_linear_flow():
     features, matrices, labels = drawn(2)
     kernel = features.T @ features
     rates, vectors = np.linalg.eigh(kernel)
@@ -77,14 +77,14 @@ def test_off_the_span_the_correction_is_an_integral_along_the_linear_flow():
     np.testing.assert_allclose(outside @ correction, outside @ integral, rtol=0, atol=1e-8)
 
 
-def test_a_repeated_row_changes_nothing_on_the_limit():
+def test_a_repeated_row_does_not_change_the_limit():
     features, matrices, labels = drawn(3)
     twice = [0, 1, 2, 3, 4, 5, 0]
     again = predicted(features[:, twice], matrices[twice], labels[twice])
     np.testing.assert_allclose(predicted(features, matrices, labels)[0], again[0], rtol=0, atol=1e-12)
 
 
-def test_the_model_is_a_linear_one_and_a_quadratic_form():
+def test_the_model_is_a_linear_plus_a_quadratic_form():
     net = catalogue.make("architectures", "quadratic", epsilon=0.4, parameters=4)
     start = net.start(Streams([0, 1])("init"), 3)
     tensors = {tensor_name: torch.as_tensor(tensor) for tensor_name, tensor in start.items()}
@@ -103,7 +103,7 @@ def test_the_model_is_a_linear_one_and_a_quadratic_form():
 @pytest.mark.parametrize("part", ["span", "off-span", "features"])
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.slow
-def test_the_measure_is_that_of_the_flow_of_the_page(part, corrected):
+def test_perturbation_error_matches_the_flow(part, corrected):
     features, matrices, labels = drawn()
     learner = {
         "architecture": {"kind": "quadratic", "epsilon": 0.1, "parameters": SIZE},

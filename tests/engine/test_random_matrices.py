@@ -40,7 +40,7 @@ def test_gaussian_least_squares_stays_on_its_bound(d, n):
     np.testing.assert_allclose(bound_of(trace, "ri-gaussian").values, expected, atol=1e-15)
 
 
-def test_gaussian_least_squares_is_not_on_the_hadamard_line():
+def test_gaussian_least_squares_is_below_the_hadamard_line():
     trace = run(experiment({"kind": "gaussian", "d": 16}, learners={"LLS": LLS}, replicas=400))
     curve = trace.curves[0]
     off = ((curve.mean("loss") - (1 - curve.x / 16)) / np.maximum(curve.stderr_of("loss"), 1e-300))[4:13]
@@ -211,7 +211,7 @@ BELOW = [
 
 
 @pytest.mark.parametrize(("kind", "learner", "words"), BELOW)
-def test_learners_that_a_bound_does_not_bind_go_below_it(kind, learner, words):
+def test_unbound_learners_go_below_a_bound(kind, learner, words):
     replicas = 3 if "target" in words else 20 if "solver" in learner else 100
     trace = run(experiment(learners={"it": learner}, replicas=replicas, seed=9, **words))
     bound = bound_of(trace, kind)
@@ -219,7 +219,7 @@ def test_learners_that_a_bound_does_not_bind_go_below_it(kind, learner, words):
     assert gap_in_errors(trace.curves[0], bound)[1:].min() < -ERRORS
 
 
-def test_every_lower_bound_is_undercut_by_somebody():
+def test_every_lower_bound_has_a_learner_that_goes_below_it():
     lines = {kind: catalogue.make("theory", kind) for kind in asked("theory")}
     lower = {
         kind
@@ -253,7 +253,7 @@ def test_least_squares_attains_the_bound_for_independent_draws_on_average():
 
 
 @pytest.mark.parametrize("d", [12, 16])
-def test_least_squares_on_features_0_and_1_misses_the_bound_by_a_factor_that_is_known(d):
+def test_least_squares_exceeds_ri_01_by_a_known_factor(d):
     trace = run(experiment("hadamard01", learners={"LLS": LLS}, d=d, replicas=400, seed=5))
     bound, k = bound_of(trace, "ri-01"), np.arange(d)
     expected = bound.values * (k + 2) / (k + 1)
@@ -263,7 +263,7 @@ def test_least_squares_on_features_0_and_1_misses_the_bound_by_a_factor_that_is_
     )
 
 
-def test_where_rows_keep_their_signs_the_bound_on_features_0_and_1_does_not_hold():
+def test_ri_01_does_not_hold_without_random_row_signs():
     matrix = {"kind": "hadamard01", "row_signs": False, "permute": False}
     trace = run(experiment(matrix, {"kind": "feature", "index": 0}, {"LLS": LLS}, d=16))
     assert not bound_of(trace, "ri-01").on_problem.holds
@@ -280,7 +280,7 @@ def test_two_linear_layers_attain_their_bound_at_the_start():
     assert bound.values[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
 
 
-def test_a_sparse_input_layer_with_all_edges_is_two_linear_layers_and_bound_as_such():
+def test_two_layer_bounds_bind_a_fully_connected_sparse_input_net():
     def learners(connectivity):
         net = {"kind": "sparse-input", "connectivity": connectivity, "width": 16}
         return {"net": gd(0.02, **net)}
@@ -303,7 +303,7 @@ def test_gradient_descent_is_one_example_above_svd_doubled():
 
 
 @pytest.mark.parametrize("start", ["gaussian", "zero"])
-def test_a_neuron_from_any_start_respects_svd_doubled_and_only_from_zero_svd(start):
+def test_svd_binds_a_neuron_only_from_zero_and_svd_doubled_from_any_start(start):
     neuron = gd(1 / 32, kind="neuron", activation="identity", init=start)
     trace = run(experiment(target="doubled", learners={"it": neuron}, d=16, seed=2))
     assert bound_of(trace, "svd-doubled").applies_to == ["it"]
@@ -311,7 +311,7 @@ def test_a_neuron_from_any_start_respects_svd_doubled_and_only_from_zero_svd(sta
     assert (trace.curves[0].mean("loss") >= bound_of(trace, "svd-doubled").values - 1e-12).all()
 
 
-def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
+def test_ridge_is_above_the_noise_bound_past_d_and_lasso_below():
     solvers = {
         "ridge": {"solver": {"kind": "ridge", "lam": 32 * 0.3**2}},
         "lasso": {"solver": {"kind": "lasso", "lam": 0.06}},
@@ -327,7 +327,7 @@ def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])
-def test_the_best_ridge_is_within_a_factor_of_two_of_what_noise_hides_past_d(sigma):
+def test_bayes_ridge_is_within_a_factor_of_two_of_the_noise_bound(sigma):
     """Ridge with λ = dσ² is Bayes' rule for Gaussian w*; ‖w − w*‖² is the cost of an unseen row beyond σ²."""
     d, n, replicas = 8, 40, 200
     described = experiment(

@@ -15,7 +15,7 @@ def density(ratio, x):
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.5, 0.9, 1.0])
-def test_shares_below_are_the_integral_of_the_density(ratio):
+def test_shares_below_match_the_integral_of_the_density(ratio):
     low, high = edges(ratio)
     places = np.concatenate((np.linspace(low, high, 7), [low / 2, high + 1]))
     for place, share in zip(places, below(ratio, places), strict=True):
@@ -37,7 +37,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_measures_of_eigenvalues_are_those_of_the_gram_matrix(kind):
+def test_eigenvalue_measures_match_the_gram_matrix(kind):
     words = {"protocol": "at-init", "replicas": 3, "dtype": "float64", "measures": [{"kind": kind}]}
     described = experiment({"kind": "gaussian", "n": 6, "d": 10}, "coin", d=None, **words)
     curve = run(described).curves[0]
@@ -49,7 +49,7 @@ def test_measures_of_eigenvalues_are_those_of_the_gram_matrix(kind):
 
 
 @pytest.mark.slow
-def test_large_gaussian_matrices_follow_the_law():
+def test_large_gaussian_matrices_follow_the_marchenko_pastur_law():
     rows = np.random.default_rng(0).standard_normal((600, 1200))
     eigenvalues = np.linalg.eigvalsh(rows @ rows.T / 1200)
     ranks = (np.arange(600) + 0.5) / 600

@@ -113,7 +113,7 @@ def refusal(described):
     return caught.value
 
 
-def test_the_good_experiment_is_good():
+def test_the_valid_experiment_is_accepted():
     assert reading.parse(copy.deepcopy(GOOD)).problem.matrix.d == 16
 
 
@@ -165,7 +165,7 @@ def test_missing_fields_are_named(path, place, reasons):
         assert part in error.fault, error.fault
 
 
-def test_an_experiment_without_training_needs_no_protocol_and_no_target():
+def test_an_untrained_experiment_needs_neither_protocol_nor_target():
     net = {"name": "net", "architecture": {"kind": "dense", "widths": [4]}}
     fitted = {"name": "LLS", "solver": "lls"}
     for learner in (net, fitted):
@@ -228,7 +228,7 @@ def test_malformed_toml_is_refused_with_its_line(text, place, reason, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_no_text_or_not_there_is_refused(tmp_path):
+def test_a_binary_or_missing_file_is_refused(tmp_path):
     (tmp_path / "it.toml").write_bytes(b"title = '\xff\xfe'")
     with pytest.raises(BadInput, match="not a text file in UTF-8"):
         reading.read_raw(tmp_path / "it.toml")
@@ -240,7 +240,7 @@ def test_an_empty_file_lacks_a_problem():
     assert refusal({}).where == "problem"
 
 
-def test_only_tables_are_experiments():
+def test_problems_and_learners_must_be_tables():
     assert refusal({**GOOD, "problem": [1, 2]}).where == "problem"
     assert refusal({**GOOD, "learners": [3]}).where == "learners[0]"
 
@@ -261,7 +261,7 @@ def test_only_tables_are_experiments():
         ("source=", ("source",), ""),
     ],
 )
-def test_overrides_by_number_and_by_name(override, place, value):
+def test_overrides_address_list_items_by_number_or_name(override, place, value):
     described = changed(override)
     reading.parse(described)
     for step in place:
@@ -269,7 +269,7 @@ def test_overrides_by_number_and_by_name(override, place, value):
     assert described == value
 
 
-def test_overrides_make_tables_that_were_not_there():
+def test_overrides_create_missing_tables():
     described = changed("run.seed=3")
     del described["run"]
     reading.apply(described, "run.seed=4")
@@ -292,7 +292,7 @@ def test_overrides_make_tables_that_were_not_there():
         ("claims[3].k=1", "--set claims", "there is no [3]"),
     ],
 )
-def test_overrides_of_places_that_are_not_there_are_refused(override, place, reason):
+def test_overrides_of_missing_places_are_refused(override, place, reason):
     with pytest.raises(BadInput) as caught:
         changed(override)
     assert caught.value.where.startswith(place)
@@ -311,7 +311,7 @@ def test_overrides_of_places_that_are_not_there_are_refused(override, place, rea
         ("learners[0].update.kind=egu-pm", ("learners", 0, "update"), {"kind": "egu-pm", "lr": 0.01}),
     ],
 )
-def test_an_override_of_kind_drops_what_the_new_kind_has_not(override, path, table):
+def test_an_override_of_kind_drops_fields_unknown_to_the_new_kind(override, path, table):
     described = changed("problem.matrix.permute=true", "problem.target.index=2", override)
     node = described
     for step in path:
@@ -320,19 +320,19 @@ def test_an_override_of_kind_drops_what_the_new_kind_has_not(override, path, tab
     reading.parse(described)
 
 
-def test_an_override_of_kind_to_one_that_is_unknown_is_refused_when_read():
+def test_an_override_with_an_unknown_kind_is_refused_when_read():
     error = refusal(changed("learners.hyp.update.kind=newton"))
     assert error.where == "learners[1].update.kind"
 
 
-def test_reading_leaves_the_given_words_alone():
+def test_reading_does_not_modify_its_input():
     described = copy.deepcopy(GOOD)
     reading.parse(described)
     assert described == GOOD
     assert msgspec.to_builtins(reading.parse(described))["problem"]["matrix"]["d"] == 16
 
 
-def test_pictures_have_names_of_their_own():
+def test_pictures_have_distinct_names():
     described = copy.deepcopy(GOOD)
     described["pictures"] = [{"name": "a", "measure": "loss"}, {"measure": "loss"}, {"measure": "loss"}]
     described["claims"][0]["picture"] = "a"
@@ -352,7 +352,7 @@ def test_pictures_have_names_of_their_own():
         ({"kind": "share", "at": 8, "below": 0.5}, "standard_errors"),
     ],
 )
-def test_a_field_that_means_nothing_in_a_claim_is_refused(form, useless):
+def test_a_field_without_effect_in_a_claim_is_refused(form, useless):
     described = copy.deepcopy(GOOD)
     described["claims"] = [{"text": "It is so", "curve": "GD", **form}]
     reading.parse(described)
@@ -361,7 +361,7 @@ def test_a_field_that_means_nothing_in_a_claim_is_refused(form, useless):
 
 
 @pytest.mark.parametrize(("table", "key"), [("", "problem"), ("problem", "matrix"), ("problem", "target")])
-def test_a_required_key_that_is_mistyped_is_named_with_the_right_one(table, key):
+def test_a_mistyped_required_key_is_named_with_its_correction(table, key):
     described = copy.deepcopy(GOOD)
     holder = described[table] if table else described
     typed = key.replace("e", "", 1).replace("i", "", 1)
@@ -371,7 +371,7 @@ def test_a_required_key_that_is_mistyped_is_named_with_the_right_one(table, key)
     assert f"unknown key; did you mean {key}?" in error.fault
 
 
-def test_a_rule_or_a_solver_of_a_new_name_adds_a_learner():
+def test_an_override_with_a_new_learner_name_adds_a_learner():
     raw = {"learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd"}}]}
     reading.put(raw, "learners.Adam.update.kind", "adam")
     reading.put(raw, "learners.Adam.update.lr", 0.5)
@@ -385,7 +385,7 @@ def test_a_rule_or_a_solver_of_a_new_name_adds_a_learner():
     ]
 
 
-def test_a_number_of_an_unknown_learner_adds_none():
+def test_an_override_of_a_number_of_an_unknown_learner_is_refused():
     raw = {"learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd"}}]}
     reason = r"no 'Gd'; there are \[0\] GD; to add a learner, set learners\.Gd\.update\.kind"
     with pytest.raises(BadInput, match=reason):

@@ -34,25 +34,25 @@ def test_a_straight_line_is_read_off_exactly():
 
 
 @pytest.mark.parametrize("between", ["linear", "log"])
-def test_without_two_places_to_interpolate_the_reading_is_the_measured_place(between):
+def test_the_reading_without_interpolation_points_is_the_measured_place(between):
     how = Read(first_below=1.0, between=between)
     values = np.array([[0.5, 0.4], [2, 3], [np.nan, 0.5], [np.nan, np.nan]])
     places = reductions.read(how, values, PLACES[:2], 1)
     np.testing.assert_array_equal(places, [1, np.inf, 2, np.nan])
 
 
-def test_where_there_is_no_logarithm_it_is_the_place_that_was_measured():
+def test_the_reading_is_the_measured_place_if_a_logarithm_is_undefined():
     how = Read(first_below=0.5, between="log")
     assert reductions.read(how, np.array([1.0, 0.0]), PLACES[:2], 0) == 2
     assert reductions.read(how, np.array([1.0, 0.1]), np.array([0.0, 1.0]), 0) == 1
 
 
-def test_a_value_of_the_measure_is_between_no_places():
+def test_only_readings_of_places_may_set_between():
     with pytest.raises(BadField, match="leave it out"):
         Read(take="max", between="log")
 
 
-def test_replicas_that_have_passed_keep_their_value():
+def test_held_values_stay_constant_after_a_replica_has_passed():
     values = np.arange(12.0).reshape(3, 4) ** 2
     passed = np.array([[False, True, False, True], [True, True, True, True], [False] * 4])
     held = reductions.held(values, passed)
@@ -71,7 +71,7 @@ STOPPED = {
 }
 
 
-def test_a_measure_is_read_where_another_has_passed_a_value():
+def test_a_measure_is_read_where_another_measure_passes_a_value():
     described = raw(**STOPPED)
     along = [
         {"x": "step", "measure": "loss"},
@@ -110,7 +110,7 @@ def test_a_measure_is_read_where_another_has_passed_a_value():
     ("error", {}, "0/1 error"),
     ("loss", {"rows": "test"}, "hinge loss on unseen rows"),
 ])  # fmt: skip
-def test_axes_say_on_which_rows_a_measure_is(kind, fields, label):
+def test_axis_labels_name_the_rows_of_a_measure(kind, fields, label):
     assert catalogue.make("measures", kind, **fields).label_with("hinge") == label
 
 
@@ -118,7 +118,7 @@ def test_axes_say_on_which_rows_a_measure_is(kind, fields, label):
     ({"measure": "rank", "below": 1}, "rank is measured only where"),
     ({"clock": "time", "above": 1}, "there is no 'time'"),
 ])  # fmt: skip
-def test_the_end_of_a_reading_must_exist(until, message):
+def test_a_reading_with_an_unavailable_end_is_refused(until, message):
     described = raw("hadamard", d=4, learners={"EG": {"update": "eg"}})
     picture = {"x": "d", "measure": "loss", "read": {"take": "last", "until": until}}
     with pytest.raises(BadInput, match=message):
@@ -127,7 +127,7 @@ def test_the_end_of_a_reading_must_exist(until, message):
         Read(over="rows", take="last", until=Until(measure="loss", below=1.0))
 
 
-def test_never_is_known_once_all_points_of_an_axis_that_is_read_off_are_there():
+def test_a_reading_is_infinite_only_once_all_its_points_are_computed():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "rows", "values": [1, 2]}]
     pictures = [{"x": "size", "measure": "loss", "read": {"over": "rows", "first_below": 1e-9}}]
     described = raw("gaussian", learners={"GD": gd(0.1)}, protocol={"kind": "steps", "steps": 1})

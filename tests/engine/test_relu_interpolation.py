@@ -44,7 +44,7 @@ def bends_and_ends(y):
     ("x", "y", "expected"),
     [(X, Y, 8.785714), ([0, 1], [0, 1], 1), ([0, 1, 2], [0, 1, 2], 1), ([0, 1, 2, 3], [0, 1, 1, 3], 3)],
 )
-def test_the_least_norm_of_what_fits_is_that_of_a_linear_program_over_many_kinks(x, y, expected):
+def test_least_norm_matches_a_linear_program_over_many_kinks(x, y, expected):
     from scipy.optimize import linprog
 
     x, y = np.array(x, float), np.array(y, float)
@@ -65,7 +65,7 @@ def test_the_least_norm_of_what_fits_is_that_of_a_linear_program_over_many_kinks
     ("rate", "objective", "norm"),
     [(1e-2, 0.079829, 7.22842), (1e-3, 0.008703, 8.62093), (1e-4, 0.000878, 8.76924)],
 )
-def test_the_least_with_a_penalty_has_the_printed_digits_and_nothing_near_it_is_less(rate, objective, norm):
+def test_the_penalised_minimum_has_the_printed_digits_and_is_locally_minimal(rate, objective, norm):
     def cost(values):
         bends, ends = bends_and_ends(values)
         return np.square(values - Y).mean() + rate * max(bends, (bends + ends) / 2)
@@ -79,19 +79,19 @@ def test_the_least_with_a_penalty_has_the_printed_digits_and_nothing_near_it_is_
         assert cost(least.fitted + size * draws.standard_normal(6)) >= least.objective - 1e-12
 
 
-def test_labels_that_are_all_alike_cost_nothing():
+def test_constant_labels_have_zero_objective_and_norm():
     assert penalised(X, np.full(6, 0.7), 0.1)[:2] == pytest.approx((0, 0), abs=1e-15)
     assert (least_norm(X[:1], Y[:1]), least_norm(X, np.full(6, 2.0))) == (0, 0)
 
 
-def test_the_spline_is_linear_between_the_points_and_goes_on_beyond():
+def test_the_spline_interpolates_linearly_and_extrapolates():
     at = np.linspace(-2, 2, 41)
     np.testing.assert_allclose(spline(X, Y, at), np.interp(at, X, Y), atol=1e-12)
     np.testing.assert_allclose(spline(X, Y, np.array([-3, 4.0])), [-1, -0.5], atol=1e-12)
     np.testing.assert_array_equal(spline(X[:1], Y[:1], at), np.zeros(41))
 
 
-def test_given_points_come_before_those_that_fill_up():
+def test_given_points_precede_the_grid_points():
     matrix = make("matrices", **POINTS)
     rows = matrix.rows(Streams([1, 2]))
     expected = np.append(X, np.linspace(-3, 3, 24))
@@ -104,7 +104,7 @@ def test_given_points_come_before_those_that_fill_up():
 
 
 @pytest.mark.parametrize("words", [{"points": "uniform"}, {"rotate": True}, {"repeat": 1}])
-def test_points_that_replicas_draw_are_no_places_of_bends(words):
+def test_slope_variation_requires_points_shared_by_all_replicas(words):
     matrix = make("matrices", **{**POINTS, **words})
     assert not matrix.structure().points_are_fixed
     document = raw({**POINTS, **words}, "linear-spline", {"GD": gd(0.1)})
@@ -113,7 +113,7 @@ def test_points_that_replicas_draw_are_no_places_of_bends(words):
         reading.parse(document)
 
 
-def test_uniform_points_after_given_ones_have_the_second_moment_that_is_declared():
+def test_uniform_points_after_given_points_have_the_declared_second_moment():
     matrix = make("matrices", **{**POINTS, "points": "uniform"})
     rows = matrix.rows(Streams(range(2000)))[:, :, 0]
     squares = np.square(rows).mean(1)
@@ -121,7 +121,7 @@ def test_uniform_points_after_given_ones_have_the_second_moment_that_is_declared
     assert abs(squares.mean() - matrix.second_moment) < 4 * error
 
 
-def test_units_start_with_weights_of_one_size_and_bends_within_reach():
+def test_units_start_with_equal_weight_norms_and_bends_within_reach():
     start = make("architectures", "relu-layer", width=50, scale=0.3, reach=2.0).start(Streams([3])("init"), 4)
     np.testing.assert_allclose(np.linalg.norm(start["W1"][0], axis=1), 0.3)
     np.testing.assert_array_equal(abs(start["W2"]), 0.3)
@@ -131,7 +131,7 @@ def test_units_start_with_weights_of_one_size_and_bends_within_reach():
     assert not start["b2"].any()
 
 
-def test_path_norms_are_sums_over_paths_and_do_not_see_how_units_share_their_weights():
+def test_path_norms_are_sums_over_paths_and_invariant_to_rescaling_units():
     described = experiment(
         "gaussian", d=4, learners={"net": gd(0.1, kind="dense", widths=[4, 2], activation="relu")}
     )
@@ -150,7 +150,7 @@ def test_path_norms_are_sums_over_paths_and_do_not_see_how_units_share_their_wei
     assert norm() == pytest.approx(expected)
 
 
-def test_the_variation_of_slopes_is_the_sum_of_all_bends_that_lie_apart():
+def test_slope_variation_is_the_sum_of_all_slope_changes():
     net = {"architecture": {"kind": "relu-layer", "width": 2, "scale": 0.7}}
     trace = run(described("slope-variation", net, protocol="at-init", seed=4))
     start = make("architectures", **net["architecture"]).start(Streams([4, 5])("init of net"), 1)
@@ -165,7 +165,7 @@ def test_the_variation_of_slopes_is_the_sum_of_all_bends_that_lie_apart():
         assert variation[replica] <= 2 * 0.7**2 + 1e-12
 
 
-def test_points_of_a_grid_that_are_given_points_up_to_rounding_make_no_slopes():
+def test_grid_points_equal_to_given_points_up_to_rounding_add_no_slopes():
     net = {"architecture": {"kind": "relu-layer", "width": 9}}
     words = raw({**POINTS, "n": 67}, "linear-spline", {"net": net}, replicas=4, protocol="at-init")
     words["pictures"] = [{"x": "step", "measure": measure} for measure in ("path-norm", "slope-variation")]
@@ -173,7 +173,7 @@ def test_points_of_a_grid_that_are_given_points_up_to_rounding_make_no_slopes():
     assert (curve.values("slope-variation")[0] <= curve.values("path-norm")[0] * (1 + 1e-9)).all()
 
 
-def test_a_penalty_is_on_the_weights_alone_in_gradients_curvature_and_objective():
+def test_the_penalty_omits_biases_in_gradient_curvature_and_objective():
     net = gd(0.02, kind="relu-layer", width=4, l2_penalty=0.3)
     penalised_setup = described("objective", net, protocol=steps(1))
     free = described("objective", gd(0.02, kind="relu-layer", width=4), protocol=steps(1))
@@ -195,13 +195,13 @@ def test_a_penalty_is_on_the_weights_alone_in_gradients_curvature_and_objective(
     np.testing.assert_allclose(objectives[0] - objectives[1], 0.15 * squares)
 
 
-def test_a_linear_schedule_may_stay_where_it_is_before_it_falls():
+def test_a_linear_schedule_may_be_constant_before_it_falls():
     factors = [LinearSchedule(steps=100, constant=0.7).factor(step) for step in (0, 69, 70, 85, 100)]
     assert factors == pytest.approx([1, 1, 1, 0.5, 0])
     assert [LinearSchedule(steps=100).factor(step) for step in (0, 25, 100)] == [1, 0.75, 0]
 
 
-def test_lines_along_an_index_that_are_the_same_for_all_go_through_the_points():
+def test_the_linear_spline_line_passes_through_the_points():
     (line,) = (
         trace_line
         for trace_line in run(described("function", protocol=steps(2))).lines
@@ -213,7 +213,7 @@ def test_lines_along_an_index_that_are_the_same_for_all_go_through_the_points():
 
 
 @pytest.mark.slow
-def test_small_starts_end_near_the_least_norm_and_large_ones_far_above():
+def test_small_starts_end_near_the_least_norm_and_large_starts_far_above():
     norms_by_scale = {}
     for scale, rate in ((0.1, 0.1), (1.0, 0.02)):
         net = gd(rate, kind="relu-layer", width=50, scale=scale)

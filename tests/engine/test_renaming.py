@@ -29,11 +29,11 @@ def raw() -> Raw:
         ("1e3eta", "1e3rate"),
     ],
 )
-def test_a_name_is_replaced_as_a_whole(text: str, expected: str):
+def test_renaming_replaces_only_whole_names(text: str, expected: str):
     assert with_name(text, "eta", "rate") == expected
 
 
-def test_a_learner_is_renamed_in_claims_also_of_its_curves_apart(raw: Raw):
+def test_renaming_a_learner_changes_claims_about_its_split_curves(raw: Raw):
     raw["claims"].append({"kind": "order", "text": "x", "curve": "GD 2", "below": "GD"})
     raw["pictures"][1]["relative"] = "GD"
     curves = [claim["curve"] for claim in raw["claims"][:-1]]
@@ -45,7 +45,7 @@ def test_a_learner_is_renamed_in_claims_also_of_its_curves_apart(raw: Raw):
     assert raw["pictures"][1]["relative"] == "descent"
 
 
-def test_a_picture_is_renamed_in_claims(raw: Raw):
+def test_renaming_a_picture_changes_its_claims(raw: Raw):
     before = [claim["picture"] for claim in raw["claims"]]
     rename_picture(raw, "loss", "cost")
     assert "cost" not in before
@@ -54,7 +54,7 @@ def test_a_picture_is_renamed_in_claims(raw: Raw):
     ]
 
 
-def test_an_axis_is_renamed_everywhere_and_the_plan_stays_the_same(raw: Raw):
+def test_renaming_an_axis_keeps_the_plan(raw: Raw):
     before = documents.sweep_of(raw)
     raw["pictures"][0] |= {"at": {"k": 1}, "read": None}
     raw["learners"][0]["where"] = "eta < 1"
@@ -73,7 +73,7 @@ def test_an_axis_is_renamed_everywhere_and_the_plan_stays_the_same(raw: Raw):
     assert after.experiment.claims[0].curve == "GD, speed = 0.1"
 
 
-def test_names_in_dimensions_of_pictures_follow_an_axis():
+def test_renaming_an_axis_changes_the_dimensions_of_pictures():
     raw = presets.document("threshold-sample-size")
     raw["axes"][1]["name"] = "examples"
     rename_axis(raw, "rows", "examples")
@@ -82,7 +82,7 @@ def test_names_in_dimensions_of_pictures_follow_an_axis():
     documents.first(raw)
 
 
-def test_numbers_stand_for_names_in_expressions(raw: Raw):
+def test_numbers_replace_names_in_expressions(raw: Raw):
     put_numbers(raw, {"eta": 0.05})
     assert raw["learners"][0]["update"]["lr"] == 0.05
     assert raw["protocol"]["steps"] == "300/(0.05)"
@@ -110,7 +110,7 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
         ({"lines": ["svd", "nothing"]}, "lines", "no theory line 'nothing'"),
     ],
 )
-def test_a_picture_of_what_there_is_not_is_refused_with_its_place(
+def test_a_picture_with_unknown_names_is_refused_with_its_place(
     raw: Raw, changes: Raw, where: str, reason: str
 ):
     raw["pictures"][0] |= changes
@@ -121,7 +121,7 @@ def test_a_picture_of_what_there_is_not_is_refused_with_its_place(
         assert reason in error.value.fault
 
 
-def test_a_measure_that_is_not_recorded_along_an_axis_is_refused_in_a_claim(raw: Raw):
+def test_a_claim_about_an_unrecorded_measure_is_refused(raw: Raw):
     raw["claims"] = [
         {"kind": "value", "text": "x", "at": 1, "below": 1, "measure": "rank", "picture": "loss"}
     ]

@@ -47,7 +47,7 @@ def measured(request):
     return described, run(described)
 
 
-def test_the_keys_are_those_of_schema_2(measured):
+def test_the_report_has_the_keys_of_schema_2(measured):
     document = told(*measured)
     assert document["schema"] == 2
     keys = ("schema", "experiment", "environment", "data", "axes", "points", "pictures", "claims")
@@ -64,7 +64,7 @@ def test_the_keys_are_those_of_schema_2(measured):
         assert claim.keys() == {"text", "holds", "measured", "stderr", "detail"}
 
 
-def test_a_run_without_pictures_has_one_of_every_number_that_was_measured(measured):
+def test_a_run_without_pictures_reports_a_picture_per_measure(measured):
     _, trace = measured
     pictures = told(*measured)["pictures"]
     assert pictures[0]["title"] == "Average loss over all rows"
@@ -74,7 +74,7 @@ def test_a_run_without_pictures_has_one_of_every_number_that_was_measured(measur
     assert {picture["x"] for picture in pictures} == {"k"}
 
 
-def test_the_numbers_are_those_that_were_computed(measured):
+def test_the_report_contains_the_computed_numbers(measured):
     described, trace = measured
     document = told(described, trace)
     for picture in document["pictures"]:
@@ -108,7 +108,7 @@ def test_bounds_name_the_learners_they_apply_to_and_the_reasons(measured):
     assert absent["ri-gaussian"]["why"] == absent["ri-gaussian"]["reasons"]["problem"]
 
 
-def test_a_run_that_goes_on_is_not_finished(measured):
+def test_an_ongoing_run_is_not_reported_as_finished(measured):
     described, trace = measured
     assert told(described, trace)["points"][0]["finished"]
     going_on = trace.snapshot()
@@ -144,7 +144,7 @@ def test_numbers_that_are_not_finite_become_null(measured):
     assert document["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
 
 
-def test_every_number_is_what_json_has_for_it_alone():
+def test_lists_of_numbers_are_encoded_like_single_numbers():
     values = np.array(
         [0.0, -0.0, 3.0, -7.0, 0.1, 2.0**53 - 1, 2.0**53, -(2.0**60), 1e300, np.nan, np.inf, -np.inf]
     )
@@ -152,7 +152,7 @@ def test_every_number_is_what_json_has_for_it_alone():
     assert json.dumps(numbers) == json.dumps([reports.number(value) for value in values.tolist()])
 
 
-def test_it_is_one_line(measured):
+def test_the_report_is_one_line(measured):
     text = encode({}, of_one(*measured), [])
     assert text.endswith(b"}\n")
     assert text.count(b"\n") == 1
@@ -178,7 +178,7 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
     assert peak < 3 * size
 
 
-def test_a_claim_about_a_diverged_curve_is_in_the_json():
+def test_the_report_contains_claims_about_diverged_curves():
     claim = {"text": "It stays above", "learner": "wild", "never_below": "ri-signed"}
     described = experiment(d=8, learners={"wild": gd(1e4)}, claims=[claim])
     (claim_in_json,) = told(described, run(described))["claims"]
@@ -186,20 +186,20 @@ def test_a_claim_about_a_diverged_curve_is_in_the_json():
     assert claim_in_json["detail"].endswith("; it diverged at k = 1")
 
 
-def test_epochs_are_called_epochs():
+def test_the_report_of_an_epochs_run_has_epochs_on_x():
     described = experiment("gaussian", d=4, protocol={"kind": "epochs", "epochs": 3})
     picture = told(described, run(described))["pictures"][0]
     assert picture["x"] == "epoch"
     assert picture["curves"][0]["x"] == [0, 1, 2, 3]
 
 
-def test_it_has_the_headline_of_the_run():
+def test_the_report_has_the_headline_of_the_run():
     described = experiment(learners={"GD": gd(1 / 16)}, claims=CLAIMS[:1], d=8)
     picture = told(described, run(described))["pictures"][0]
     assert picture["summary"].startswith("After 4 examples, average square loss is 0.5")
 
 
-def test_ranks_have_a_picture_with_their_lines_and_the_run_has_singular_values():
+def test_the_report_has_a_picture_of_ranks_and_the_singular_values():
     described = experiment(target="all", learners={"LLS": LLS, "GD": gd(0.05)}, d=4, spectrum=True)
     trace = run(described)
     document = told(described, trace)

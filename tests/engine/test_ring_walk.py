@@ -17,7 +17,7 @@ def walk(parts=None, replicas=2, **words):
 
 
 @pytest.mark.parametrize("sites", [4, 8, 20, 60, 100])
-def test_the_share_of_the_half_with_short_steps_is_that_of_the_page(sites):
+def test_the_stationary_share_of_the_short_step_half_follows_the_formula(sites):
     probabilities = stationary(sites)
     assert probabilities[: sites // 2].sum() == pytest.approx(4 * sites / (5 * sites + 4), rel=1e-9)
     assert (probabilities > 0).all()
@@ -43,7 +43,7 @@ def test_every_row_has_the_stationary_distribution(row):
 
 
 @pytest.mark.parametrize("parts", [None, 2, 8])
-def test_the_occupation_is_the_share_of_the_rows_in_each_part(parts):
+def test_occupation_is_the_share_of_rows_in_each_part(parts):
     described = walk(parts)
     measured = run(described).curves[0].array(described.run.measures[0].name).values[0]
     for replica, rows in enumerate(data_of(described).instances.rows.numpy()):

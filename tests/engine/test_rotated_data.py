@@ -63,7 +63,7 @@ def test_a_bound_for_rotation_invariant_learners_binds_all_learners_of_rotated_d
 
 
 @pytest.mark.parametrize("kind", BINDING)
-def test_no_learner_of_rotated_data_is_below_a_bound_for_rotation_invariant_ones(kind):
+def test_no_learner_of_rotated_data_is_below_a_rotation_invariance_bound(kind):
     trace = run(described(BINDING[kind], TRAINED, replicas=100))
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == kind)
     assert line.applies_to == [*TRAINED]
@@ -73,7 +73,7 @@ def test_no_learner_of_rotated_data_is_below_a_bound_for_rotation_invariant_ones
         assert (gaps.mean(1) > -4 * errors - 1e-6).all(), curve.name
 
 
-def test_the_same_learners_are_below_it_where_nothing_is_rotated():
+def test_axis_aware_learners_beat_the_bound_without_rotation():
     learners = {
         "EGU±": {"update": {"kind": "egu-pm", "lr": 0.2}},
         "basis pursuit": {"solver": "basis-pursuit"},
@@ -84,7 +84,7 @@ def test_the_same_learners_are_below_it_where_nothing_is_rotated():
     assert below == {*learners}
 
 
-def test_a_line_on_predictions_linear_in_labels_needs_them_on_rotated_data_too():
+def test_ri_rademacher_requires_linearity_in_labels_on_rotated_data():
     line = catalogue.make("theory", "ri-rademacher")
     fixed = {**gd(0.05, kind="neuron", activation="identity", init="gaussian"), "start_seed": [0]}
     setup = described({"matrix": {"kind": "rademacher"}}, {"fixed": fixed, "EGU±": EGU})
@@ -97,7 +97,7 @@ def test_a_line_on_predictions_linear_in_labels_needs_them_on_rotated_data_too()
 
 
 @pytest.mark.parametrize("kind", ["ri-signed", "percolation"])
-def test_nets_that_share_layers_among_targets_are_not_bound_on_rotated_data(kind):
+def test_bounds_do_not_bind_nets_with_shared_layers_on_rotated_data(kind):
     net = gd(0.1, kind="dense", widths=[4], outputs="m")
     words = {**BINDING[kind], "target": "all"}
     setup = described(words, {"net": net})
@@ -105,13 +105,13 @@ def test_nets_that_share_layers_among_targets_are_not_bound_on_rotated_data(kind
     assert "share hidden layers" in finding.reason
 
 
-def test_weights_of_learners_with_axes_leave_the_span_of_rotated_instances():
+def test_span_bounds_do_not_bind_axis_dependent_learners_on_rotated_data():
     setup = described({"matrix": {"kind": "hadamard"}, "target": "all"}, {"EGU±": EGU})
     for kind in ("svd", "rank-span"):
         assert "leave the span" in catalogue.make("theory", kind).binds(setup.learners[0], setup).reason
 
 
-def test_the_judgement_says_both_that_a_learner_is_not_invariant_and_why_it_is_bound():
+def test_the_judgement_explains_why_a_bound_binds_a_learner_without_invariance():
     setup = described(BINDING["ri-signed"], {"EGU±": EGU}, replicas=4)
     judged = judgement(setup, run(setup), setup.learners[0])
     assert judged.verdict.invariant is False
@@ -122,7 +122,7 @@ def test_the_judgement_says_both_that_a_learner_is_not_invariant_and_why_it_is_b
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_rows_that_are_declared_turned_prefer_no_direction(kind):
+def test_families_declared_turned_have_isotropic_rows(kind):
     for matrix in of_family(kind):
         assert matrix.structure().is_turned == matrix.rotate
         if matrix.structure().is_turned:
@@ -134,6 +134,6 @@ def test_rows_that_are_declared_turned_prefer_no_direction(kind):
                 assert_mean(products - even, 0, f"products of {matrix}")
 
 
-def test_a_family_that_shows_its_rows_in_another_way_is_not_declared_turned():
+def test_a_family_that_transforms_its_rotated_rows_is_not_declared_turned():
     assert not Stretched(d=D, rotate=True).structure().is_turned
     assert data_of(described(BINDING["ri-signed"], {"EGU±": EGU})).w_star is None

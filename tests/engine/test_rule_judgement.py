@@ -43,7 +43,7 @@ def at_marks(problem, update):
     return [point for point in losses_on(problem, update, MARKS[0]) if point.k in MARKS]
 
 
-def test_gradient_descent_has_the_losses_of_least_squares():
+def test_tuned_gradient_descent_matches_the_losses_of_least_squares():
     """Of the shortest w that fits the first k rows, by numpy; on Hadamard rows that is 1 − k/d exactly."""
     for problem in PROBLEMS:
         experiment = contest(problem, GD(), MARKS[0])
@@ -63,12 +63,12 @@ def test_gradient_descent_has_the_losses_of_least_squares():
 
 
 @pytest.mark.parametrize(("kind", "word"), [("egu", "below"), ("coordinate", "below"), ("adam", "above")])
-def test_rules_that_see_axes_are_below_or_above_the_bound(kind, word):
+def test_axis_dependent_rules_are_below_or_above_the_bound(kind, word):
     for problem in PROBLEMS:
         assert {point.word for point in at_marks(problem, rule_of(kind))} == {word}
 
 
-def test_a_rate_that_hardly_moves_is_not_the_best():
+def test_the_best_rate_is_not_a_rate_that_hardly_trains():
     """Adam with a low rate stays near 1, and below its loss at every rate that fits the examples."""
     for point in at_marks("Hadamard rows", rule_of("adam")):
         assert point.loss > 1.15
@@ -83,7 +83,7 @@ def test_progress_is_reported_while_a_rule_trains():
     assert (shares[0], shares[-1] > 0.5, shares[-1] <= 1) == (0, True, True)
 
 
-def test_rules_that_do_not_fit_a_problem_say_so():
+def test_a_rule_unsuitable_for_a_problem_is_refused_with_a_reason():
     with pytest.raises(BadInput, match="moves only after mistakes"):
         losses_on("Hadamard rows", rule_of("perceptron"))
 
@@ -100,7 +100,7 @@ def test_rules_that_do_not_fit_a_problem_say_so():
         (math.inf, math.nan, "diverged"),
     ],
 )
-def test_places_beside_the_bound(loss, stderr, word):
+def test_losses_are_classified_by_their_distance_from_the_bound(loss, stderr, word):
     assert LossBesideBound(32, loss, stderr, 0.1, 0.5).word == word
 
 
@@ -115,7 +115,7 @@ def test_a_rule_of_a_library_gets_the_arguments_that_it_requires():
     assert named_rule("pytorch_optimizer.BSAM").options == {"num_data": 1000}
 
 
-def test_names_of_rules():
+def test_rules_are_found_by_name_and_unknown_names_are_refused():
     assert named_rule("egu") == EGU()
     assert named_rule("AdamW") == named_rule("torch.AdamW") == named_rule("torch.optim.AdamW") == Torch()
     assert rule_of(GD(lr=0.5)) == GD(lr=0.5)
@@ -127,7 +127,7 @@ def test_names_of_rules():
         named_rule("SoftSign")
 
 
-def test_arguments_of_a_class_are_options_and_a_partial_stands_for_its_class(monkeypatch):
+def test_rule_of_accepts_classes_partials_and_options(monkeypatch):
     monkeypatch.setattr(optimizers, "registered", {})
     options = {"lr": 0.5, "momentum": 0.9}
     rule = Torch(name="SGD", lr=0.5, options={"momentum": 0.9})
@@ -142,7 +142,7 @@ def test_arguments_of_a_class_are_options_and_a_partial_stands_for_its_class(mon
         rule_of(GD(), {"lr": 0.5})
 
 
-def test_a_class_is_a_rule():
+def test_an_optimizer_class_is_a_rule():
     class Own(SGD):
         pass
 
@@ -150,7 +150,7 @@ def test_a_class_is_a_rule():
 
 
 @pytest.mark.slow
-def test_the_api_judges():
+def test_judge_reports_losses_and_symmetries():
     judged = engine.judge("gd")
     assert judged.name == "gd"
     assert judged.contradictions == judged.broken == []
@@ -187,13 +187,13 @@ def test_a_native_rule_takes_settings_of_its_fields():
         named_rule("gd", {"beta": 0.5})
 
 
-def test_digits_tell_a_loss_from_the_bound():
+def test_losses_have_enough_digits_to_differ_from_the_bound():
     assert LossBesideBound(16, 0.7504, 0.00001, 0.1, 0.75).numbers == "0.7504 ± 0.0000"
     assert LossBesideBound(16, 0.75, 0.0, 0.1, 0.75).numbers == "0.750 ± 0.000"
     assert LossBesideBound(16, 0.5, 0.01, 0.1, 0.75).numbers == "0.500 ± 0.010"
 
 
-def test_a_loss_below_the_bound_of_an_invariant_rule_is_explained():
+def test_an_invariant_rule_below_the_bound_gets_a_warning():
     def judged(change, loss):
         symmetry = Symmetry("rotations", change, 1e-16, ())
         point = LossBesideBound(32, loss, 0.01, 0.3, 0.5)

@@ -79,21 +79,21 @@ def no_registered_optimizers(monkeypatch):
         pytest.param(Noisy, ALL, marks=pytest.mark.slow),
     ],
 )
-def test_verdicts_are_those_of_the_formulas(rule, expected):
+def test_measured_symmetries_match_the_formulas(rule, expected):
     measured = symmetries(rule_of(rule))
     assert {symmetry.group for symmetry in measured if symmetry.word == "invariant"} == expected
     assert {symmetry.word for symmetry in measured} <= {"invariant", "not invariant"}
 
 
 @pytest.mark.slow
-def test_a_precision_inside_is_named():
+def test_the_hidden_precision_of_a_rule_is_named():
     assert symmetries(rule_of(HiddenPrecision), ("rotations",))[0].precisions == ("float32",)
     assert symmetries(GD(), ("rotations",))[0].precisions == ()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in catalogue.members("updates") if kind != "torch"])
-def test_no_measurement_contradicts_the_verdict_that_a_rule_declares(kind):
+def test_no_measurement_contradicts_the_declared_verdict_of_a_rule(kind):
     update = catalogue.make("updates", kind)
     assert contradictions(declared(update), symmetries(update)) == []
 
@@ -115,7 +115,7 @@ def test_a_contradiction_is_found():
     )
 
 
-def test_changes_under_scalings_are_those_of_a_naive_run():
+def test_changes_under_scalings_match_a_naive_run():
     """Gradient descent of a neuron from 0 on XS, in numpy, relative to how far predictions moved."""
     (setup, _) = rules.setups(GD(lr=0.02))
     learner = setup.learners[0]
@@ -135,7 +135,7 @@ def test_changes_under_scalings_are_those_of_a_naive_run():
     assert comparison.under_scalings([factors]) == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_worst_model_decides():
+def test_the_model_with_the_worst_violation_decides():
     """Rounding of one model does not hide the violation by another."""
     unstable = Symmetry("rotations", 1e-2, 1e-3, ())
     broken = Symmetry("rotations", 1e-3, 1e-15, ())
@@ -144,7 +144,7 @@ def test_the_worst_model_decides():
     assert max((unstable, invariant), key=rules._severity) is unstable
 
 
-def test_a_rule_that_moves_nothing_and_an_unknown_group_are_refused():
+def test_a_rule_without_movement_and_an_unknown_group_are_refused():
     class Frozen(SGD):
         def step(self):
             pass
@@ -155,7 +155,7 @@ def test_a_rule_that_moves_nothing_and_an_unknown_group_are_refused():
         symmetries(GD(), ("turns",))
 
 
-def test_a_rule_with_a_loss_of_its_own_is_measured_on_that():
+def test_a_rule_with_its_own_loss_is_measured_on_it():
     assert [setup.protocol.loss for setup in rules.setups(rule_of("perceptron"))] == ["mistake"]
     assert [setup.protocol.loss for setup in rules.setups(rule_of("gd"))] == ["square", "square"]
     assert msgspec.to_builtins(rules.setups(GD(lr=0.5))[0].learners[0].update)["lr"] == 0.5

@@ -83,7 +83,7 @@ DIFFERENT = {"adafactor", "lamb", "muon", "soap", "sophia"}
 """Rules whose docstring states how the optimizer elsewhere differs. The tests below measure how."""
 
 
-def test_each_rule_that_a_library_has_by_its_name_is_compared_with_it():
+def test_each_rule_with_a_library_namesake_is_compared():
     published = {
         optimizer.lower().removesuffix("h")
         for library in ("torch", SECOND)
@@ -97,14 +97,14 @@ def test_each_rule_that_a_library_has_by_its_name_is_compared_with_it():
 
 
 @pytest.mark.parametrize("kind", EQUAL)
-def test_a_rule_takes_the_steps_of_its_optimizer_elsewhere(kind):
+def test_a_rule_takes_the_steps_of_its_library_optimizer(kind):
     fields, (name, library), options, lr = EQUAL[kind]
     ours = trained(catalogue.make("updates", kind, **fields), lr)
     assert distance(ours, trained(library_rule(name, library, **options), lr)) < NEAR
 
 
 @pytest.mark.parametrize(("kind", "name"), [("adam", "Adam"), ("adagrad", "Adagrad"), ("rmsprop", "RMSprop")])
-def test_the_place_of_epsilon_is_the_whole_difference_of_adaptive_rules(kind, name):
+def test_adaptive_rules_differ_from_libraries_only_by_the_place_of_epsilon(kind, name):
     def difference(eps):
         ours = trained(catalogue.make("updates", kind, eps=eps), 0.01)
         return distance(ours, trained(library_rule(name, eps=eps), 0.01))
@@ -131,7 +131,7 @@ def test_adafactor_of_torch_multiplies_rates_by_the_size_of_the_weights():
     assert distance(trained(rule, lr), theirs) > 0.1
 
 
-def test_muon_of_torch_differs_by_bfloat16_alone(monkeypatch):
+def test_muon_differs_from_torch_only_by_bfloat16_rounding(monkeypatch):
     rule, theirs = catalogue.make("updates", "muon"), library_rule("Muon", weight_decay=0.0)
     ours = trained(rule, 0.02)
     assert 1e-4 < distance(ours, trained(theirs, 0.02)) < 0.1
@@ -139,7 +139,7 @@ def test_muon_of_torch_differs_by_bfloat16_alone(monkeypatch):
     assert distance(ours, trained(theirs, 0.02)) < NEAR
 
 
-def test_lamb_elsewhere_divides_its_whole_step_by_the_correction_of_momentum():
+def test_lamb_of_the_library_divides_its_step_by_the_momentum_correction():
     rule = catalogue.make("updates", "lamb", **TINY)
     theirs = trained(library_rule("Lamb", SECOND, weight_decay=0.0, max_grad_norm=0.0, **TINY), 0.003)
     assert distance(trained(rule, 0.003, lambda w, step: 1 / (1 - 0.9**step)), theirs) < NEAR
@@ -157,7 +157,7 @@ SQUARE = {"W": normal(1, 4, 4)}
 
 
 @pytest.mark.parametrize(("refresh", "close"), [(100, 1e-9), (2, NEAR)])
-def test_soap_elsewhere_has_its_epsilon_outside_the_root_and_refreshes_in_float32(refresh, close):
+def test_soap_of_the_library_has_epsilon_outside_the_root_and_refreshes_in_float32(refresh, close):
     from pytorch_optimizer import SOAP
 
     def difference(eps):
@@ -177,7 +177,7 @@ def test_soap_elsewhere_has_its_epsilon_outside_the_root_and_refreshes_in_float3
     assert difference(1e-2) > 1000 * NEAR
 
 
-def test_sophia_elsewhere_takes_the_same_steps_for_the_exact_diagonal():
+def test_sophia_matches_the_library_given_the_exact_diagonal():
     from pytorch_optimizer import SophiaH
 
     start = {"W": normal(1, 1, 6)}

@@ -60,14 +60,14 @@ def answers(computed):
 
 
 @pytest.mark.parametrize("words", [SINGLE, SWEEP], ids=["single", "sweep"])
-def test_a_run_says_the_same_when_it_is_opened_from_its_file(words, tmp_path):
+def test_a_run_opened_from_its_file_gives_the_same_results(words, tmp_path):
     computed, path = stored(tmp_path, words)
     run, again = opened(path)
     assert answers(again) == answers(computed)
     assert (run.state, run.document, again.complete) == ("finished", words, True)
 
 
-def test_a_tuned_learner_of_an_earlier_run_says_the_same_beside_a_new_one(tmp_path):
+def test_a_restored_tuned_learner_gives_the_same_results_beside_a_new_learner(tmp_path):
     stored(tmp_path, {**SINGLE, "learners": SINGLE["learners"][:1]})
     computed, path = stored(tmp_path, SINGLE)
     _, again = opened(path)
@@ -75,7 +75,7 @@ def test_a_tuned_learner_of_an_earlier_run_says_the_same_beside_a_new_one(tmp_pa
     assert answers(again) == answers(computed)
 
 
-def test_a_run_that_is_stopped_half_way_keeps_every_replica_so_far(tmp_path):
+def test_a_stopped_run_keeps_the_records_of_every_replica(tmp_path):
     rounds = iter([1, 1, 1, 1, 0])
     words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
     computed, path = stored(tmp_path, words, lambda: next(rounds))
@@ -88,7 +88,7 @@ def test_a_run_that_is_stopped_half_way_keeps_every_replica_so_far(tmp_path):
 
 
 @pytest.mark.parametrize("suffixes", [("",), ("", "-wal", "-shm"), ()], ids=["file", "all", "broken"])
-def test_a_lost_or_broken_index_is_made_again_from_the_files(suffixes, tmp_path):
+def test_a_lost_or_broken_index_is_rebuilt_from_the_files(suffixes, tmp_path):
     for seed in range(3):
         stored(tmp_path, seeded(seed))
     before = Store(tmp_path).runs()
@@ -103,7 +103,7 @@ def test_a_lost_or_broken_index_is_made_again_from_the_files(suffixes, tmp_path)
 
 
 @pytest.mark.parametrize("suffixes", [("-wal",), ("-shm", "-wal")], ids=["log", "log and memory"])
-def test_an_index_that_loses_its_log_beside_a_connection_is_made_again(suffixes, tmp_path):
+def test_an_index_that_loses_its_log_beside_a_connection_is_rebuilt(suffixes, tmp_path):
     for seed in range(3):
         stored(tmp_path, seeded(seed))
     connected = Store(tmp_path)
@@ -114,7 +114,7 @@ def test_an_index_that_loses_its_log_beside_a_connection_is_made_again(suffixes,
     assert connected.runs() == before
 
 
-def test_runs_are_listed_without_an_index_that_is_locked(tmp_path, monkeypatch):
+def test_runs_are_listed_while_the_index_is_locked(tmp_path, monkeypatch):
     monkeypatch.setattr(run_index, "PATIENCE", 0.2)
     for seed in range(3):
         stored(tmp_path, seeded(seed))
@@ -129,7 +129,7 @@ def test_runs_are_listed_without_an_index_that_is_locked(tmp_path, monkeypatch):
     assert Store(tmp_path).runs(details=True) == before
 
 
-def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
+def test_a_file_of_a_newer_version_is_kept_and_refused_in_one_line(tmp_path):
     _, path = stored(tmp_path)
     newer = path.with_name("20990101T000000-00000000.run")
     newer.write_bytes(b"hadamard-tui run   2\n" + path.read_bytes()[len(journal.MAGIC) :])
@@ -139,7 +139,7 @@ def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
         opened(newer)
 
 
-def test_frames_that_only_a_newer_version_knows_are_left_out_and_named(tmp_path):
+def test_unknown_frames_are_skipped_and_named(tmp_path):
     computed, path = stored(tmp_path)
     journal.append(path, "soul", {"of": 1})
     reader = RunReader(path)
@@ -147,7 +147,7 @@ def test_frames_that_only_a_newer_version_knows_are_left_out_and_named(tmp_path)
     assert reader.unknown == {"soul"}
 
 
-def test_pins_and_tags_are_in_the_file(tmp_path):
+def test_pins_and_tags_are_stored_in_the_file(tmp_path):
     stored(tmp_path)
     (run,) = Store(tmp_path).runs()
     Store(tmp_path).mark(run, pinned=True, tags=["paper"])
@@ -156,7 +156,7 @@ def test_pins_and_tags_are_in_the_file(tmp_path):
     assert (again.pinned, again.tags) == (True, ["paper"])
 
 
-def test_the_unfinished_frame_of_a_killed_writer_is_cut_off_before_a_mark(tmp_path):
+def test_marking_a_run_truncates_the_unfinished_frame_of_a_killed_writer(tmp_path):
     _, path = stored(tmp_path)
     complete = path.read_bytes()
     path.write_bytes(complete + journal.header("curv", b"0" * 100) + b"0" * 50)
@@ -194,7 +194,7 @@ def begun(folder, first, last, before=None):
 
 
 @pytest.mark.slow
-def test_no_run_that_ended_is_lost_to_kills_at_random_instants(tmp_path):
+def test_kills_at_random_instants_lose_no_finished_run(tmp_path):
     random, acknowledged = Random(0), []
     for first in range(0, 600, 100):
         writer = begun(tmp_path, first, first + 100)
@@ -213,7 +213,7 @@ def test_no_run_that_ended_is_lost_to_kills_at_random_instants(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_writers_lose_nothing_of_each_other(tmp_path):
+def test_two_concurrent_writers_lose_no_run(tmp_path):
     writers = [begun(tmp_path, first, first + 15) for first in (0, 10)]
     for writer in writers:
         out, errors = writer.communicate(timeout=120)
@@ -226,7 +226,7 @@ def test_two_writers_lose_nothing_of_each_other(tmp_path):
 
 @pytest.mark.parametrize("lost", ["trac", "grow", "curv", "done"])
 @pytest.mark.parametrize("state", ["finished", "stopped"])
-def test_a_run_opens_with_what_fitted_the_disk(lost, state, tmp_path, monkeypatch):
+def test_a_run_opens_with_the_frames_that_fitted_on_the_disk(lost, state, tmp_path, monkeypatch):
     monkeypatch.setattr("engine.runtime.run_writer.SECONDS", 0.0)
     append, frames = journal.Journal.append, []
 
@@ -250,7 +250,7 @@ def test_a_run_opens_with_what_fitted_the_disk(lost, state, tmp_path, monkeypatc
         np.testing.assert_array_equal(x, curve.x[: len(x)])
 
 
-def test_an_end_that_does_not_fit_the_disk_is_said(tmp_path, monkeypatch):
+def test_an_end_frame_that_does_not_fit_on_the_disk_is_reported(tmp_path, monkeypatch):
     append, heard = journal.Journal.append, []
 
     def appended(self, kind, packed):
@@ -266,7 +266,7 @@ def test_an_end_that_does_not_fit_the_disk_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_where_the_disk_is_full_the_runs_before_stay_and_later_ones_end(tmp_path):
+def test_a_full_disk_keeps_earlier_runs_and_lets_later_runs_end(tmp_path):
     """A limit of the size of files stands for a full disk: writes fail in the middle of a frame."""
     computed, path = stored(tmp_path / "whole", seeded(0))
     size = path.stat().st_size
@@ -330,7 +330,7 @@ def can_mount():
 
 
 @pytest.mark.slow
-def test_on_a_small_full_disk_one_line_says_so_and_nothing_is_lost(tmp_path):
+def test_a_small_full_disk_gives_one_message_and_loses_no_results(tmp_path):
     """The disk is a tmpfs of 600 kB. Where nothing can be mounted, a limit on file sizes takes its place."""
     writer = [sys.executable, "-c", ON_FULL_DISK.format(words=SINGLE), str(tmp_path)]
     mount = 'mount -t tmpfs -o size=600k none "$0" && exec "$@"'
@@ -348,7 +348,7 @@ def test_on_a_small_full_disk_one_line_says_so_and_nothing_is_lost(tmp_path):
     assert int(count) > 0 or not is_mounted
 
 
-def test_a_live_writer_is_seen_and_its_run_is_not_deleted(tmp_path):
+def test_the_run_of_a_live_writer_is_not_deleted(tmp_path):
     def look():
         (run,) = Store(tmp_path).runs()
         seen.append((run.fate, run.is_written))
@@ -366,7 +366,7 @@ def test_a_live_writer_is_seen_and_its_run_is_not_deleted(tmp_path):
     assert not list(tmp_path.glob("*.run"))
 
 
-def test_a_live_writer_is_seen_on_a_file_system_without_locks(tmp_path, monkeypatch):
+def test_a_live_writer_is_detected_on_a_file_system_without_locks(tmp_path, monkeypatch):
     """As on some clusters. There, the process that began the run must still exist."""
 
     def refuse(descriptor, operation):
@@ -391,7 +391,7 @@ def test_a_live_writer_is_seen_on_a_file_system_without_locks(tmp_path, monkeypa
     Store(tmp_path).remove(run)
 
 
-def test_a_run_that_is_set_aside_is_brought_back_or_discarded(tmp_path):
+def test_a_quarantined_run_is_restored_or_discarded(tmp_path):
     _, path = stored(tmp_path, SINGLE)
     keeper = Store(tmp_path)
     (run,) = keeper.runs()
@@ -407,7 +407,7 @@ def test_a_run_that_is_set_aside_is_brought_back_or_discarded(tmp_path):
     assert not list(tmp_path.glob(f".*{SUFFIX}"))
 
 
-def test_runs_that_a_killed_app_had_set_aside_are_removed_after_a_day(tmp_path, monkeypatch):
+def test_quarantined_runs_of_a_killed_app_are_removed_after_a_day(tmp_path, monkeypatch):
     stored(tmp_path, SINGLE)
     keeper = Store(tmp_path)
     keeper.set_aside(*keeper.runs())
@@ -417,7 +417,7 @@ def test_runs_that_a_killed_app_had_set_aside_are_removed_after_a_day(tmp_path, 
     assert not list(tmp_path.glob(f".*{SUFFIX}"))
 
 
-def test_a_mark_whose_writer_was_killed_before_the_index_knew_it_is_read(tmp_path, monkeypatch):
+def test_a_mark_missing_from_the_index_is_read_from_the_file(tmp_path, monkeypatch):
     stored(tmp_path, SINGLE)
     (run,) = Store(tmp_path).runs()
     killed = Store(tmp_path)
@@ -426,7 +426,7 @@ def test_a_mark_whose_writer_was_killed_before_the_index_knew_it_is_read(tmp_pat
     assert [run.pinned for run in Store(tmp_path).runs()] == [True]
 
 
-def test_a_store_that_is_no_longer_used_leaves_no_file_open(tmp_path):
+def test_an_unused_store_leaves_no_file_open(tmp_path):
     stored(tmp_path, SINGLE)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
@@ -434,7 +434,7 @@ def test_a_store_that_is_no_longer_used_leaves_no_file_open(tmp_path):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_list_of_runs_has_no_details_and_one_run_has_them(tmp_path):
+def test_a_list_of_runs_omits_details_and_a_single_run_includes_them(tmp_path):
     stored(tmp_path, SINGLE)
     (listed,), (full,) = Store(tmp_path).runs(), Store(tmp_path).runs(details=True)
     assert (listed.document, listed.code, listed.resolved) == ({}, "", "")
@@ -443,7 +443,7 @@ def test_a_list_of_runs_has_no_details_and_one_run_has_them(tmp_path):
     assert len(full.code) == 64
 
 
-def test_a_running_run_can_be_read_while_it_grows(tmp_path, monkeypatch):
+def test_an_ongoing_run_can_be_read_while_it_grows(tmp_path, monkeypatch):
     monkeypatch.setattr("engine.runtime.run_writer.SECONDS", 0.0)
     lengths = []
 

@@ -47,7 +47,7 @@ def predictions(setup):
         (GAUSSIAN, "RidgeCV", {"alphas": [0.1, 10]}, RidgeCV),
     ],
 )
-def test_predictions_are_those_of_the_estimator_fitted_to_the_examples(matrix, name, options, make):
+def test_predictions_match_the_estimator_fitted_to_the_examples(matrix, name, options, make):
     predicted, drawn = predictions(described(matrix, replicas=2, name=name, options=options))
     for replica in range(2):
         rows, labels = drawn.instances.rows[replica].numpy(), drawn.labels[replica].numpy()
@@ -55,14 +55,14 @@ def test_predictions_are_those_of_the_estimator_fitted_to_the_examples(matrix, n
         np.testing.assert_array_equal(predicted[replica], expected)
 
 
-def test_every_replica_has_its_own_seed_and_the_same_one_in_every_run():
+def test_each_replica_has_its_own_reproducible_seed():
     setup = described(replicas=3, name="ExtraTreeRegressor")
     predicted, _ = predictions(setup)
     np.testing.assert_array_equal(predicted, predictions(setup)[0])
     assert len({*hypothesis_of(setup, data_of(setup))._seeds}) == 3
 
 
-def test_a_classifier_predicts_the_only_label_seen_and_predictions_begin_at_0():
+def test_a_classifier_predicts_0_at_first_and_then_its_only_seen_label():
     setup = described(SIGNS, name="LogisticRegression")
     drawn = data_of(setup)
     hypothesis = hypothesis_of(setup, drawn)
@@ -78,7 +78,7 @@ CLUSTERS = {"kind": "clusters", "classes": 3, "n": 30, "d": 4, "sigma": 1.0}
     ("name", "make"),
     [("LogisticRegression", LogisticRegression), ("SVC", SVC), ("RidgeClassifier", RidgeClassifier)],
 )
-def test_for_one_hot_labels_a_classifier_predicts_the_probabilities_of_classes_or_one_of_them(name, make):
+def test_a_classifier_on_one_hot_labels_predicts_probabilities_or_a_class(name, make):
     learners = {"it": {"solver": {"kind": "sklearn", "name": name}}}
     setup = experiment(CLUSTERS, "classes", learners, protocol=ERM, replicas=2)
     drawn = data_of(setup)
@@ -96,7 +96,7 @@ def test_for_one_hot_labels_a_classifier_predicts_the_probabilities_of_classes_o
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_classes_that_were_not_seen_have_probability_0(count):
+def test_unseen_classes_have_probability_0(count):
     learners = {"it": {"solver": {"kind": "sklearn", "name": "LogisticRegression"}}}
     setup = experiment(CLUSTERS, "classes", learners, protocol=ERM)
     drawn = data_of(setup)
@@ -115,7 +115,7 @@ def test_predictions_are_0_before_the_least_number_of_examples():
     assert abs(losses[5:] - losses[0]).min() > 1e-3
 
 
-def test_every_regressor_and_classifier_that_scikit_learn_lists_is_known_by_name():
+def test_every_scikit_learn_regressor_and_classifier_is_known_by_name():
     listed = dict(all_estimators(type_filter=["regressor", "classifier"]))
     assert {name: _estimator_class(name) for name in listed} == listed
     assert _estimator_class("RegressorMixin") is None
@@ -132,7 +132,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("solver", "fault"), FAULTS)
 @pytest.mark.slow
-def test_a_name_or_an_argument_that_does_not_exist_is_refused(solver, fault):
+def test_unknown_names_and_arguments_are_refused(solver, fault):
     learners = {"it": {"solver": {"kind": "sklearn", **solver}}}
     with pytest.raises(BadInput) as refused:
         reading.parse(raw(GAUSSIAN, {"kind": "feature", "index": 1}, learners, d=5))
@@ -150,7 +150,7 @@ def test_a_name_or_an_argument_that_does_not_exist_is_refused(solver, fault):
         ({"name": "KNeighborsRegressor"}, "cannot predict: Expected n_neighbors <= n_samples_fit"),
     ],
 )
-def test_an_error_of_scikit_learn_is_one_line(solver, fault):
+def test_an_error_of_scikit_learn_is_reported_in_one_line(solver, fault):
     with pytest.raises(BadInput, match=fault) as refused:
         run(described(**solver))
     assert "\n" not in str(refused.value)

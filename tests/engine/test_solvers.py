@@ -66,7 +66,7 @@ by_shape = looped("X", SHAPES.values(), ids=SHAPES)
 
 @by_shape
 @looped("lam", [1e-6, 0.3, 20.0])
-def test_ridge(X, lam):
+def test_ridge_matches_the_naive_twin(X, lam):
     Y = random(5, len(X), 2)
     predictions = after_each({"kind": "ridge", "lam": lam}, X, Y)
     for target, y in enumerate(Y.T):
@@ -84,7 +84,7 @@ def test_ridge_with_a_small_penalty_is_least_squares():
 @by_shape
 @looped("eps", [1e-6, 0.3, 20.0])
 @pytest.mark.slow
-def test_vaw(X, eps):
+def test_vaw_matches_the_naive_forecast(X, eps):
     Y, rows = random(8, len(X), 2), random(9, 5, X.shape[1])
     for asked in (None, rows):
         predictions = after_each({"kind": "vaw", "eps": eps}, X, Y, asked)
@@ -106,7 +106,7 @@ def told_in(order, fit, data, X, rows):
 @pytest.mark.slow
 @pytest.mark.parametrize("ahead", [1, 2, 5])
 @pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
-def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, ahead, monkeypatch):
+def test_vaw_matches_the_naive_forecast_for_examples_in_any_order(order, ahead, monkeypatch):
     monkeypatch.setattr(vaw, "AHEAD", ahead)
     X, Y, rows = random(8, 12, 4), random(9, 12, 2), random(10, 5, 4)
     data = as_data(X, Y)
@@ -116,7 +116,7 @@ def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, a
         np.testing.assert_allclose(of_target, expected, rtol=0, atol=NEAR)
 
 
-def test_vaw_on_numbers_of_float32_has_their_digits(monkeypatch):
+def test_vaw_in_float32_is_accurate_to_its_precision(monkeypatch):
     """Relative to the largest prediction, along all examples, most of which change sums in float32."""
     monkeypatch.setattr(linear_algebra, "LARGE", 1)
     X, Y = (random(seed, 400, columns).astype(np.float32) for seed, columns in ((8, 5), (9, 2)))
@@ -135,7 +135,7 @@ def test_vaw_on_numbers_of_float32_has_their_digits(monkeypatch):
     assert fit._leverages.max() < vaw.SMALL
 
 
-def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
+def test_vaw_includes_the_predicted_row_and_ridge_does_not():
     X, Y = np.array([[1.0], [1.0]]), np.array([[1.0], [1.0]])
     assert after_each({"kind": "ridge", "lam": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 2)
     assert after_each({"kind": "vaw", "eps": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 3)
@@ -144,9 +144,7 @@ def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
 @pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
 @pytest.mark.parametrize("lam", [0.0, 0.3])
 @pytest.mark.parametrize(("ahead", "chunk", "least"), [(1, 1, 1), (2, 3, 2), (5, 4, 64), (64, 256, 64)])
-def test_kernels_look_ahead_as_far_as_examples_are_the_rows_in_their_order(
-    order, lam, ahead, chunk, least, monkeypatch
-):
+def test_kernels_match_the_naive_twin_for_examples_in_any_order(order, lam, ahead, chunk, least, monkeypatch):
     for name, value in {"AHEAD": ahead, "CHUNK": chunk, "LEAST": least}.items():
         monkeypatch.setattr(kernel, name, value)
     X, Y, rows = random(8, 12, 4)[[*range(5), 1, 3, *range(5, 10)]], random(9, 12, 2), random(10, 5, 4)
@@ -178,7 +176,7 @@ def of_kernel(settings):
 @looped("lam", [0.0, 0.1])
 @looped("settings", KERNELS, ids=str)
 @pytest.mark.slow
-def test_kernel(X, lam, settings):
+def test_kernels_match_the_naive_twin(X, lam, settings):
     X = X / np.sqrt(X.shape[1])
     Y, rows = random(10, len(X), 2), random(11, 5, X.shape[1])
     for asked in (None, rows):
@@ -208,7 +206,7 @@ def test_interpolation_with_the_linear_kernel_is_least_squares(X):
     np.testing.assert_allclose(after_each(words, X, Y), after_each({"kind": "lls"}, X, Y), atol=NEAR)
 
 
-def test_the_linear_kernel_knows_its_weights():
+def test_the_linear_kernel_has_the_weights_of_ridge_or_least_squares():
     for lam in (0.0, 0.5):
         learner = {"kind": "kernel", "kernel": "linear", "lam": lam}
         described = experiment("gaussian", "all", {"it": {"solver": learner}}, d=8, noise=0.2)
@@ -235,7 +233,7 @@ def test_the_xor_kernel_on_bits_is_the_linear_kernel_on_products_of_bits(lam):
         np.testing.assert_allclose(loss, 1 - np.arange(17) / 16, atol=1e-12)
 
 
-def test_the_neural_tangent_kernel_is_that_of_a_wide_net():
+def test_the_neural_tangent_kernel_matches_a_wide_net():
     """2 E[σ(w·x) σ(w·z)] + 2 x·z E[σ'(w·x) σ'(w·z)] over w ~ N(0, I), within 4 standard errors."""
     x, z = random(17, 2, 4)
     w = random(18, 400_000, 4)
@@ -247,7 +245,7 @@ def test_the_neural_tangent_kernel_is_that_of_a_wide_net():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "ntk"])
-def test_a_kernel_fits_examples_that_come_again_by_least_squares(kernel):
+def test_a_kernel_fits_repeated_examples_by_least_squares(kernel):
     X = random(19, 5, 3)[[0, 1, 0, 2, 1, 3, 0, 4]]
     y = random(20, 8)
     predictions = after_each({"kind": "kernel", "kernel": kernel}, X, y[:, None])[-1, 0]
@@ -277,7 +275,7 @@ def test_basis_pursuit_fits_contradicting_labels_by_least_squares():
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
-def test_the_flattest_interpolation_is_consistent_and_has_the_least_maximum(size):
+def test_the_flattest_interpolation_fits_and_has_the_least_maximum(size):
     for number, k in enumerate((1, 2, 3, 5)):
         X, y = random(40 + number, k, 5), size * random(50 + number, k)
         w = flattest(X, y)
@@ -331,7 +329,7 @@ ALIKE = np.sign(random(60, 40, 12))[:, [*range(12), 3, 3, 5, 0]] * [*[1] * 13, -
 @pytest.mark.parametrize("X", [random(61, 60, 30), np.sign(random(62, 60, 30)), ALIKE], ids=len)
 @pytest.mark.parametrize("lam", [1e-6, 0.01, 0.2])
 @pytest.mark.slow
-def test_every_lasso_on_the_way_has_slopes_of_the_penalty_where_it_has_weights_and_no_steeper_ones(X, lam):
+def test_every_lasso_solution_satisfies_its_optimality_conditions(X, lam):
     y = X[:, 0] - X[:, 3] / 2 + random(63, len(X))
     data = as_data(X, y[:, None])
     fit = catalogue.make("solvers", "lasso", lam=lam).begin(data)
@@ -362,7 +360,7 @@ def test_lasso_becomes_basis_pursuit_as_the_penalty_vanishes():
     assert gaps[2] < 1e-3
 
 
-def test_the_xor_kernel_is_refused_where_features_are_too_many_to_be_bits():
+def test_the_xor_kernel_refuses_a_feature_count_that_is_too_large():
     words = {"kind": "kernel", "kernel": "xor-product"}
     experiment("rademacher", learners={"it": {"solver": words}}, d=500)
     with pytest.raises(BadInput, match="at most 500 features, and instances have 501; set kernel") as caught:
@@ -371,7 +369,7 @@ def test_the_xor_kernel_is_refused_where_features_are_too_many_to_be_bits():
 
 
 @by_solver
-def test_labels_of_the_future_are_not_looked_at(words):
+def test_solvers_do_not_use_future_labels(words):
     described = experiment("gaussian", learners={"it": {"solver": words}}, d=6, noise=0.3)
     data, expected = data_of(described), predictions(described)
     blind = replace(data, labels=torch.full_like(data.labels, torch.nan))
@@ -384,7 +382,7 @@ def test_labels_of_the_future_are_not_looked_at(words):
 
 @pytest.mark.slow
 @by_solver
-def test_all_rows_are_predicted_like_any_rows(words):
+def test_predictions_of_all_rows_match_predictions_of_copies(words):
     fit, data = beginning(experiment("gaussian", "all", {"it": {"solver": words}}, d=4, replicas=2))
     copies = DenseInstances(data.instances.rows.clone())
     for k in range(4):
@@ -393,7 +391,7 @@ def test_all_rows_are_predicted_like_any_rows(words):
 
 
 @by_solver
-def test_examples_together_are_examples_one_by_one(words):
+def test_learning_examples_together_equals_learning_single_examples(words):
     fit, data = beginning(experiment("gaussian", learners={"it": {"solver": words}}, d=6, replicas=2))
     together, _ = beginning(experiment("gaussian", learners={"it": {"solver": words}}, d=6, replicas=2))
     for k in range(5):
@@ -404,7 +402,7 @@ def test_examples_together_are_examples_one_by_one(words):
 
 @pytest.mark.slow
 @by_solver
-def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promised(words):
+def test_solvers_declared_linear_in_labels_have_linear_predictions_of_rank_k(words):
     X, Y = random(29, 8, 8), random(30, 8, 8)[:, :5]
     predictions = after_each(words, X, Y)  # [9, 5 targets, 8 rows]
     summed = after_each(words, X, Y[:, :1] + Y[:, 1:2])[:, 0]
@@ -433,7 +431,7 @@ def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promis
         ({"kind": "lasso", "lam": 0.0}, "lam"),
     ],
 )
-def test_values_that_make_no_sense_are_refused_where_they_stand(solver, where):
+def test_invalid_values_are_refused_with_their_place(solver, where):
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": {"solver": solver}})
     assert caught.value.where.endswith(f"solver.{where}")
@@ -454,7 +452,7 @@ def test_basis_pursuit_fits_labels_and_instances_of_any_size(size):
     assert (shortest(X, np.zeros(k)) == 0).all()
 
 
-def test_solvers_that_solve_anew_take_one_thread_and_give_the_others_back(monkeypatch):
+def test_basis_pursuit_uses_one_thread_and_restores_the_thread_count(monkeypatch):
     def threads():
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
@@ -470,7 +468,7 @@ def test_solvers_that_solve_anew_take_one_thread_and_give_the_others_back(monkey
     assert threads() == before
 
 
-def test_solutions_for_all_rows_stay_with_the_data_and_those_for_others_do_not(monkeypatch):
+def test_only_solutions_for_all_rows_are_stored_with_the_data(monkeypatch):
     solved = []
     monkeypatch.setattr(basis_pursuit, "shortest", lambda X, y: solved.append(len(X)) or np.full(6, y.sum()))
     data = data_of(experiment({"kind": "gaussian", "n": 4, "d": 6}, learners={"it": LLS}, replicas=2))

@@ -17,7 +17,7 @@ HALF = {"kind": "dense", "widths": [D], "activation": "identity", "scale": 0.5}
 
 
 @pytest.mark.parametrize("rule", ["gd", "egu", "egu-pm", "momentum"])
-def test_singular_values_are_those_of_the_weights_of_the_first_replica(rule):
+def test_singular_values_match_the_weights_of_the_first_replica(rule):
     learners = {"it": {"update": {"kind": rule, "lr": 1 / 64}}}
     described = experiment(learners=learners, replicas=2, **ALL_TARGETS)
     spectrum = spectrum_of(run(described).curves[0])
@@ -33,7 +33,7 @@ def test_the_rank_of_gradient_descent_is_k():
     np.testing.assert_array_equal(spectrum.rank, spectrum.x)
 
 
-def test_the_rank_of_two_linear_layers_is_at_most_2k_plus_1_and_reaches_it():
+def test_the_largest_rank_of_two_linear_layers_is_2k_plus_1():
     described = {"learners": {"two": gd(0.01, **HALF)}, "target": "all", "spectrum": True, "d": 32}
     spectrum = spectrum_of(curve(**described))
     assert (spectrum.rank <= 2 * spectrum.x + 1).all()
@@ -48,12 +48,12 @@ def test_the_rank_of_multiplicative_learners_doubles_with_every_example(learner)
     assert (spectrum.rank[7:] == 64).all()
 
 
-def test_float32_has_its_own_rounding():
+def test_ranks_in_float32_use_float32_rounding():
     spectrum = spectrum_of(curve(learners={"GD": gd(0.01)}, dtype="float32", **ALL_TARGETS))
     np.testing.assert_array_equal(spectrum.rank, spectrum.x)
 
 
-def test_every_rate_has_a_spectrum_and_the_best_keeps_its_own():
+def test_every_rate_and_the_best_rate_have_their_own_spectrum():
     described = experiment(learners={"GD": {"update": {"kind": "gd", "lr": [1e-18, 1 / 32]}}}, **ALL_TARGETS)
     small, large = map(spectrum_of, run(described).curves)
     np.testing.assert_allclose(small.values[1:, 0], 2e-18 * np.sqrt(D) * np.sqrt(D), rtol=1e-9)
@@ -62,30 +62,30 @@ def test_every_rate_has_a_spectrum_and_the_best_keeps_its_own():
     np.testing.assert_array_equal(spectrum_of(best).rank, spectrum_of(best).x)
 
 
-def test_models_trained_afresh_have_one_each():
+def test_erm_models_have_one_spectrum_each():
     protocol = {"kind": "erm", "every": 4, "steps": 50}
     spectrum = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, protocol=protocol, **ALL_TARGETS))
     assert spectrum.x.tolist() == [0, 4, 8, 12, 16]
     assert spectrum.rank.tolist() == [0, 4, 8, 12, 16]
 
 
-def test_predictions_that_are_not_linear_have_none():
+def test_nonlinear_nets_have_no_spectrum():
     net = {"kind": "dense", "widths": [4], "activation": "relu"}
     assert spectrum_of(curve(learners={"net": gd(0.01, **net)}, **ALL_TARGETS)) is None
 
 
-def test_nobody_pays_for_a_spectrum_that_was_not_asked_for():
+def test_the_spectrum_is_computed_only_on_request():
     assert spectrum_of(curve(d=D, target="all")) is None
 
 
-def test_a_learner_that_diverges_keeps_the_spectra_before_it_did():
+def test_a_diverged_learner_keeps_its_earlier_spectra():
     grown = curve("rademacher", learners={"GD": gd(1.0)}, **ALL_TARGETS)
     assert grown.diverged_at is not None
     assert np.isfinite(spectrum_of(grown).values).all()
     assert spectrum_of(grown).x[-1] < grown.diverged_at
 
 
-def test_one_target_has_no_matrix_of_weights():
+def test_the_spectrum_requires_several_targets():
     with pytest.raises(BadInput) as caught:
         run(experiment(d=D, spectrum=True))
     assert caught.value.where == "run.measures[0]"
@@ -101,7 +101,7 @@ def test_records_are_thinned_by_octaves():
         assert (np.diff(records_of_octave) == 1 << (octave - DENSE_RECORDS + 1)).all()
 
 
-def test_the_view_of_spectra_is_what_was_recorded_and_what_the_steps_of_pictures_make_of_it(monkeypatch):
+def test_the_fast_view_of_spectra_matches_the_recorded_values(monkeypatch):
     described = experiment(learners={"GD": gd(0.01), "EGU": {"update": "egu"}}, **ALL_TARGETS)
     trace = run(described)
     picture, results = picture_of_spectra(described), of_one(described, trace)

@@ -93,7 +93,7 @@ def check_equal(computed, expected, rtol):
 @pytest.mark.parametrize(
     ("words", "rtol"), [(SWEEP, 0.0), (NETS, 1e-6)], ids=["points", "groups of replicas"]
 )
-def test_spread_results_are_those_of_one_device(words, rtol, tmp_path, monkeypatch):
+def test_spread_results_match_a_single_device(words, rtol, tmp_path, monkeypatch):
     """Points are equal bit by bit; groups of replicas are up to rounding, which depends on a batch's size.
 
     Every device computes a share, and its process has ended afterwards.
@@ -129,7 +129,7 @@ def test_spread_results_are_those_of_one_device(words, rtol, tmp_path, monkeypat
 
 
 @pytest.mark.slow
-def test_a_refusal_a_death_and_a_stop_end_all_processes():
+def test_a_refusal_a_crash_and_a_stop_end_all_processes():
     before = {child.pid for child in psutil.Process().children()}
     with pytest.raises(BadInput, match=r"--on local:cuda: a worker process ended with exit code -9"):
         spread(SWEEP, [serve_and_die, serve_and_die])
@@ -146,14 +146,14 @@ def plan(**more):
 
 
 @pytest.mark.parametrize(("count", "shares"), [(1, [5]), (2, [2, 3]), (3, [2, 3]), (9, [2, 3])])
-def test_groups_have_all_replicas_once_and_at_least_two(count, shares):
+def test_groups_cover_each_replica_once_with_at_least_two_per_group(count, shares):
     runs = groups(plan(), count)
     assert [run.replicas for run in runs] == shares
     seeds = [seed for run in runs for seed in range(run.seed, run.seed + run.replicas)]
     assert seeds == list(range(7, 12))
 
 
-def test_replicas_that_depend_on_one_another_stay_together():
+def test_dependent_replicas_stay_in_one_group():
     change = {"kind": "change", "group": "rotations"}
     assert len(groups(plan(run={**NETS["run"], "measures": [change]}), 2)) == 1
     until = {"kind": "to-consistency", "examples": 4, "most_steps": 6}
@@ -176,7 +176,7 @@ def curve_of(losses, divergences):
     return arrays | ({} if series.stderr is None else {"stderr/loss": series.stderr})
 
 
-def test_groups_that_diverge_early_are_nan_from_there_on():
+def test_joined_groups_are_nan_after_an_early_divergence():
     losses = np.random.default_rng(0).random((5, 4))
     losses[2:, 0] = losses[3:, 1] = np.nan
     divergences = np.array([2.0, 3.0, np.nan, np.nan])
@@ -191,7 +191,7 @@ def test_groups_that_diverge_early_are_nan_from_there_on():
     assert (curve.length, curve.diverged) == (5, 2)
 
 
-def test_devices_are_those_that_the_process_may_use(monkeypatch):
+def test_only_visible_cuda_devices_are_used(monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5,7")
     assert [begin.args[0] for begin in spreading.cuda_devices()] == ["3", "5"]

@@ -69,7 +69,7 @@ def test_a_schedule_multiplies_the_rate(schedule_name):
         np.testing.assert_allclose(curve_at_rate.clocks["time"], times, rtol=1e-12)
 
 
-def test_numbers_of_options_may_be_expressions_of_axes_and_sizes():
+def test_step_options_may_be_expressions_of_axes_and_sizes():
     options = {"clip": {"norm": "1/d"}, "noise": {"sigma": "T/d"}, "decay": {"rate": "T"}}
     written = {**gd(0.1), "schedule": {"kind": "linear", "steps": "2d + T"}, **options}
     (learner,) = reading.parse(raw("gaussian", learners={"it": written}, d=D), {"T": 3.0}).learners
@@ -78,7 +78,7 @@ def test_numbers_of_options_may_be_expressions_of_axes_and_sizes():
     assert learner.schedule == type(learner.schedule)(steps=15.0)
 
 
-def test_gradients_are_clipped_by_value_or_by_their_length():
+def test_gradients_are_clipped_by_value_or_norm():
     clipped_curve = curve({**gd(0.1), "clip": {"value": 0.3}})
     expected = by_hand(described(gd(0.1)), lambda w, g, t: w - 0.1 * np.clip(g, -0.3, 0.3))
     np.testing.assert_allclose(clipped_curve.weights, expected, rtol=0, atol=1e-12)
@@ -95,7 +95,7 @@ def test_gradients_are_clipped_by_value_or_by_their_length():
     assert max(lengths) > 0.5
 
 
-def test_the_length_that_is_clipped_is_that_of_all_layers_of_each_learner_by_itself():
+def test_the_clipped_norm_covers_all_layers_of_each_net():
     words = {"replicas": 2, "target": "all", "protocol": {"kind": "one-pass", "batch": 3}}
     plain, data = beginning(described({**NET, "update": gd(1.0)["update"]}, **words))
     clipped, _ = beginning(described({**NET, "update": gd(1.0)["update"], "clip": {"norm": 3.0}}, **words))
@@ -114,7 +114,7 @@ def test_the_length_that_is_clipped_is_that_of_all_layers_of_each_learner_by_its
 
 
 @pytest.mark.parametrize("p", ["1", "2"])
-def test_weights_decay_by_the_rate_of_the_step(p):
+def test_weight_decay_is_multiplied_by_the_step_rate(p):
     decayed_curve = curve(
         {**gd(0.1), "decay": {"rate": 0.3, "p": p}, "schedule": {"kind": "linear", "steps": 9}}
     )
@@ -127,7 +127,7 @@ def test_weights_decay_by_the_rate_of_the_step(p):
 
 
 @pytest.mark.parametrize("on", ["gradient", "weights"])
-def test_noise_is_drawn_by_every_replica_and_multiplied_by_the_rate_on_gradients_only(on):
+def test_noise_is_drawn_per_replica_and_only_gradient_noise_scales_with_the_rate(on):
     setup = described({**gd([0.02, 0.1]), "noise": {"sigma": 0.05, "on": on}}, replicas=2)
     data, curves = data_of(setup), run(setup).curves
     for replica in range(2):
@@ -143,7 +143,7 @@ def test_noise_is_drawn_by_every_replica_and_multiplied_by_the_rate_on_gradients
             np.testing.assert_allclose(curve_at_rate.values("loss")[:, replica], losses, rtol=1e-10)
 
 
-def test_the_noise_of_a_rule_is_that_of_its_own_choice_of_scale():
+def test_weight_noise_has_mean_0_and_standard_deviation_sigma():
     """Without a gradient its mean is 0 and its standard deviation σ, within 4.5 standard errors."""
     words = {"noise": {"sigma": 0.2, "on": "weights"}, "layer_rates": {"W1": 0.0}}
     setup = described({**NET, **words, "architecture": {"kind": "dense", "widths": [400]}},
@@ -161,7 +161,7 @@ ALL = {"schedule": {"kind": "cosine", "steps": 20}, "clip": {"norm": 2.0}, "nois
 
 
 @pytest.mark.parametrize("learner", [NET, {"update": "adam"}, {"update": "hypentropy"}])
-def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
+def test_results_do_not_depend_on_chunks_or_other_replicas_and_targets(learner):
     options = {name: ALL[name] for name in ALL if learner["update"] != "hypentropy" or name != "decay"}
     words = {"replicas": 2, "target": "all", "d": 3}
     setup = described({**learner, **options}, **words)
@@ -179,7 +179,7 @@ def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
 
 
 @looped("rule", catalogue.members("updates"))
-def test_rules_say_whether_they_make_their_weights_of_their_state(rule):
+def test_rules_declare_whether_their_weights_depend_only_on_their_state(rule):
     update_rule = catalogue.make("updates", rule)
     draw = torch.Generator().manual_seed(0)
     params, gradients, moves = (
@@ -206,7 +206,7 @@ BREAKING = [{"clip": {"value": 0.02}}, {"decay": {"rate": 0.5, "p": "1"}}]
 @pytest.mark.parametrize("options", [*KEEPING, *BREAKING])
 @pytest.mark.parametrize("rule", ["gd", "adam"])
 @pytest.mark.slow
-def test_the_certificate_agrees_with_the_verdict_about_what_is_added(rule, options):
+def test_the_certificate_agrees_with_the_verdict_about_step_options(rule, options):
     setup = described({**NET, "update": {"kind": rule, "lr": 0.1}, **options})
     (learner,) = setup.learners
     judged = verdict(learner, setup)
@@ -220,7 +220,7 @@ def test_the_certificate_agrees_with_the_verdict_about_what_is_added(rule, optio
         assert change_under(setup, learner, transformation) < UNCHANGED
 
 
-def test_a_rule_that_is_invariant_on_signs_is_not_invariant_with_noise():
+def test_noise_breaks_the_invariance_of_adagrad_on_signs():
     learner = {"architecture": NET["architecture"], "update": "adagrad"}
     for options, is_invariant in (
         ({}, True),
@@ -234,7 +234,7 @@ def test_a_rule_that_is_invariant_on_signs_is_not_invariant_with_noise():
 
 
 @pytest.mark.parametrize("option", STEP_OPTIONS)
-def test_fast_backends_leave_such_learners_alone(option):
+def test_fast_backends_refuse_learners_with_step_options(option):
     words = {"matrix": "hadamard", "d": 64, "protocol": "one-pass"}
     learner = {**gd(1 / 128), option: ALL[option]}
     for path in [backend_name for backend_name, backend in backends().items() if not backend.needs.matrix]:
@@ -248,7 +248,7 @@ def test_fast_backends_leave_such_learners_alone(option):
         run(described({**egu, option: ALL[option]}, **words, path="compiled"))
 
 
-def test_lines_that_are_about_plain_steps_do_not_bind():
+def test_lines_do_not_bind_learners_with_step_options_that_break_them():
     def bound(kind, learner, **words):
         setup = described(learner, **words)
         return catalogue.make("theory", kind).binds(setup.learners[0], setup).holds
@@ -281,7 +281,7 @@ def test_lines_that_are_about_plain_steps_do_not_bind():
         ({**gd(0.1), "noise": {"sigma": -1}}, "learners[0].noise.sigma", "0"),
     ],
 )  # fmt: skip
-def test_options_that_make_no_sense_are_refused_with_place_and_remedy(learner, where, words):
+def test_invalid_options_are_refused_with_place_and_remedy(learner, where, words):
     with pytest.raises(BadInput) as caught:
         reading.parse(raw("gaussian", learners={"it": learner}, d=D))
     assert caught.value.where.startswith(where)

@@ -66,7 +66,7 @@ def test_a_full_step_follows_the_mean_gradient_of_the_training_rows(train):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-def test_mini_batches_are_drawn_by_every_replica_and_shared_by_rates(replacement):
+def test_mini_batches_are_drawn_per_replica_and_shared_by_rates(replacement):
     protocol = steps(steps=7, records=7, batch=3, train=5, replacement=replacement)
     described = experiment(
         "gaussian", learners={"it": gd([0.01, 0.03])}, d=D, protocol=protocol, replicas=2, seed=5
@@ -108,7 +108,7 @@ def test_the_rest_of_a_pass_is_dropped_or_continued_in_the_next():
     assert sorted(row for batch in first for row in batch)[::2] == list(range(5))
 
 
-def test_fresh_mini_batches_are_subsets_that_know_nothing_of_those_before():
+def test_fresh_mini_batches_are_independent_subsets():
 
     batches = MiniBatches(Streams([1])("batches"), 4, 2, fresh=True)
     shown = torch.cat([batches.draw() for _ in range(4000)]).numpy()
@@ -139,7 +139,7 @@ def test_learners_see_the_same_mini_batches_unless_each_draws_its_own(draws, tmp
 
 
 @pytest.mark.parametrize("batch", [{}, {"batch": 3}])
-def test_all_targets_take_the_same_steps_side_by_side(batch):
+def test_a_run_on_all_targets_matches_runs_on_single_targets(batch):
     protocol = steps(steps=5, records=5, **batch)
     words = {"d": D, "protocol": protocol, "learners": {"it": gd(0.02)}, "seed": 3}
     together = run(experiment("gaussian", "all", **words)).curves[0].mean("loss")
@@ -151,7 +151,7 @@ def test_all_targets_take_the_same_steps_side_by_side(batch):
 
 
 @pytest.mark.parametrize("learner", [NET, LLS])
-def test_it_does_not_matter_how_a_run_is_divided(learner):
+def test_results_do_not_depend_on_the_division_into_chunks(learner):
     protocol = steps(steps=40, records=6, grid="log", batch=3, until={"measure": "loss", "below": 0.01})
     described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, replicas=2)
     undivided = run(described).curves[0]
@@ -192,12 +192,12 @@ def test_records_are_spread_evenly_or_by_equal_factors(last, records):
         assert log[1:].tolist() == [max(number, factor) for number, factor in enumerate(factors, 1)]
 
 
-def test_a_logarithmic_grid_of_a_power_of_ten_has_its_powers():
+def test_a_logarithmic_grid_to_a_power_of_ten_contains_powers_of_ten():
     protocol = experiment(protocol=steps(steps=1000, records=4, grid="log"), d=D).protocol
     assert places(protocol, D).tolist() == [0, 1, 10, 100, 1000]
 
 
-def test_the_growth_of_the_loss_is_the_logarithm_of_the_quotient_of_neighbours():
+def test_loss_growth_is_the_log_ratio_of_consecutive_losses():
     curve, _ = measured(steps(steps=12, records=6), gd(0.2), measures=["loss-growth"], replicas=3)
     growth, loss = curve.values("loss-growth"), curve.values("loss")
     assert np.isnan(growth[0]).all()
@@ -215,7 +215,7 @@ def test_a_run_ends_when_a_clock_has_passed_a_value():
         assert curve.clocks["time"][-1] > 0.25 >= curve.clocks["time"][-2]
 
 
-def test_a_run_ends_when_every_replica_has_passed_a_value_at_some_time():
+def test_a_run_ends_once_every_replica_has_passed_the_value():
     to_the_end, _ = measured(steps(steps=300, records=300), gd(0.02), replicas=3)
     limit = float(np.median(to_the_end.values("loss")[150]))
     until = {"measure": "loss", "below": limit}
@@ -240,13 +240,13 @@ def test_replicas_may_pass_a_value_at_different_times_and_come_back():
     assert in_rounds.reached
 
 
-def test_a_value_that_is_not_passed_ends_nothing():
+def test_a_run_continues_to_its_end_if_no_replica_passes_the_value():
     curve, _ = measured(steps(steps=9, until={"measure": "loss", "above": 1e9}), gd(0.02))
     assert curve.length == 10
     assert curve.complete
 
 
-def test_replicas_that_diverge_are_not_waited_for():
+def test_an_early_end_does_not_wait_for_diverged_replicas():
     words = {"replicas": 20, "seed": 1}
     until = {"measure": "loss", "below": 0.3}
     to_the_end, _ = measured(steps(steps=400, records=400), gd(0.3), **words)
@@ -265,7 +265,7 @@ def test_replicas_that_diverge_are_not_waited_for():
     assert not everybody.complete
 
 
-def test_a_run_that_ended_early_is_kept_and_found_complete(tmp_path):
+def test_a_run_that_ended_early_is_restored_as_complete(tmp_path):
     protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
     described = experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D, protocol=protocol)
     computed, restored = (
@@ -277,14 +277,14 @@ def test_a_run_that_ended_early_is_kept_and_found_complete(tmp_path):
     assert [curve.complete for curve in restored] == [True, False]
 
 
-def test_the_best_of_several_rates_is_complete_where_its_curve_ends():
+def test_the_curve_of_the_best_rate_is_complete_at_its_early_end():
     protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
     curve, _ = measured(protocol, gd("best"))
     assert curve.length == 11
     assert curve.complete
 
 
-def test_the_training_loss_of_steps_is_that_of_the_training_rows_from_the_start():
+def test_the_training_loss_uses_the_training_rows_from_the_first_step():
     curve, data = measured(steps(steps=6, records=6, train=3), gd(0.03), train_loss=True)
     x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     weights = naive(data, [range(3)] * 6, 0.03)
@@ -292,7 +292,7 @@ def test_the_training_loss_of_steps_is_that_of_the_training_rows_from_the_start(
     np.testing.assert_allclose(curve.mean("unseen"), np.mean((weights @ x[3:].T - y[3:]) ** 2, 1), rtol=1e-9)
 
 
-def test_bounds_are_asked_for_the_rows_that_were_seen_and_no_more():
+def test_bounds_use_only_the_number_of_seen_rows():
     def bound(protocol):
         trace = run(experiment(learners={"GD": gd(0.01)}, d=D, protocol=protocol))
         return next(bound for bound in trace.lines_of("loss") if bound.kind == "ri-signed").values
@@ -302,7 +302,7 @@ def test_bounds_are_asked_for_the_rows_that_were_seen_and_no_more():
     np.testing.assert_allclose(bound("at-init"), [0.0])
 
 
-def test_a_solver_is_fitted_in_the_first_step_or_without_any():
+def test_a_solver_is_fitted_in_the_first_step_or_at_init():
     x, y = (lambda data: (data.instances.rows[0].numpy(), data.labels[0].numpy()))(measured(steps(), LLS)[1])
     fitted = np.linalg.lstsq(x[:5], y[:5], rcond=None)[0]
     curve, _ = measured(steps(steps=4, train=5), LLS)
@@ -314,7 +314,7 @@ def test_a_solver_is_fitted_in_the_first_step_or_without_any():
     assert (at_init.length, at_init.complete, at_init.clocks) == (1, True, {"step": [0.0], "k": [0.0]})
 
 
-def test_at_init_a_net_is_measured_as_it_starts_with_or_without_a_rule():
+def test_at_init_measures_the_start_with_or_without_a_rule():
     untrained = {"architecture": NET["architecture"]}
     curve, data = measured("at-init", NET, replicas=2)
     alone = run(experiment("gaussian", learners={"it": untrained}, d=D, protocol="at-init", replicas=2))
@@ -350,7 +350,7 @@ def test_impossible_settings_are_refused_with_place_and_remedy(protocol, where, 
     assert words in caught.value.fault
 
 
-def test_where_a_run_ends_may_be_an_expression_of_axes_or_be_set_by_one():
+def test_the_end_of_a_run_may_depend_on_an_axis():
     base = raw("gaussian", learners={"it": gd(0.1)}, d=D)
     base["learners"][0]["update"]["lr"] = "eta"
     until = {"clock": "time", "above": "3*eta"}

@@ -28,7 +28,7 @@ def after(count):
     return lambda: asked.append(0) or len(asked) > count, asked
 
 
-def test_whoever_nobody_may_stop_goes_on():
+def test_work_outside_stopped_by_is_never_stopped():
     go_on()
     assert aside(lambda: threading.current_thread()) is threading.current_thread()
     with stopped_by(lambda: True), pytest.raises(Stopped):
@@ -43,7 +43,7 @@ def test_results_and_errors_of_a_side_thread_are_passed_on():
             aside(lambda: (_ for _ in ()).throw(ArithmeticError("no solution")))
 
 
-def test_one_call_at_a_time_is_at_work_aside_and_those_not_begun_never_are():
+def test_aside_runs_one_call_at_a_time_and_drops_stopped_calls():
     begun, let_go, wanted = threading.Semaphore(0), threading.Event(), [True]
     at_work, counts_at_work = [], []
 
@@ -72,7 +72,7 @@ def test_one_call_at_a_time_is_at_work_aside_and_those_not_begun_never_are():
     assert counts_at_work == [1]
 
 
-def test_a_run_that_is_halted_within_a_solution_ends_at_once(monkeypatch):
+def test_a_run_stopped_within_a_solution_ends_immediately(monkeypatch):
     begun, let_go = threading.Event(), threading.Event()
 
     def long(X, y):
@@ -93,7 +93,7 @@ def test_a_run_that_is_halted_within_a_solution_ends_at_once(monkeypatch):
         let_go.set()
 
 
-def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so_does_the_search(monkeypatch):
+def test_stopping_a_run_ends_a_long_min_divergence_search(monkeypatch):
     begun, search_ended, nearest = threading.Event(), threading.Event(), min_divergence.nearest
 
     def noted(X, y, dual):
@@ -140,7 +140,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("solver", LOOPS)
-def test_a_solver_of_many_steps_asks_between_them(solver):
+def test_iterative_solvers_check_for_a_stop_between_steps(solver):
     stopped, asked = after(2)
     with stopped_by(stopped), pytest.raises(Stopped):
         LOOPS[solver]()

@@ -61,7 +61,7 @@ def answers(results):
     return encode({}, results, judge(results), by_replica=True)
 
 
-def test_a_measure_that_nothing_reads_by_replica_has_its_mean_error_and_first_replica(tmp_path):
+def test_a_measure_not_read_by_replica_is_stored_as_a_summary(tmp_path):
     computed, _ = swept(tmp_path, document())
     restored, trained = swept(tmp_path, document())
     assert trained == 0
@@ -78,7 +78,7 @@ def test_a_measure_that_nothing_reads_by_replica_has_its_mean_error_and_first_re
     [(OF_ERROR, ()), (MAP_OF_ERROR, ()), (UNTIL_ERROR, ()), (OF_LOSS, (CLAIM_OF_ERROR,))],
     ids=["picture", "map", "until", "claim"],
 )
-def test_a_set_up_that_reads_replicas_of_another_measure_is_computed_anew(picture, claims, tmp_path):
+def test_a_set_up_that_reads_unstored_replicas_is_recomputed(picture, claims, tmp_path):
     swept(tmp_path, document())
     raw = document(picture, claims)
     anew, trained = swept(tmp_path, raw)
@@ -90,7 +90,7 @@ def test_a_set_up_that_reads_replicas_of_another_measure_is_computed_anew(pictur
 
 
 @pytest.mark.parametrize("picture", [OF_ERROR, MAP_OF_ERROR, UNTIL_ERROR], ids=["curve", "map", "until"])
-def test_a_picture_of_replicas_that_are_not_there_is_refused(picture, tmp_path):
+def test_a_picture_of_unstored_replicas_is_refused(picture, tmp_path):
     swept(tmp_path, document())
     restored, _ = swept(tmp_path, document())
     (wanted,) = drawn(sweep_of(document(picture)).experiment)
@@ -115,7 +115,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
         assert restored.traces[number].curves[0].backend.endswith(" then compiled")
 
 
-def test_weights_that_take_much_are_left_out_and_the_curve_says_how_much(tmp_path, monkeypatch):
+def test_large_weights_are_not_stored_and_the_curve_reports_their_size(tmp_path, monkeypatch):
     monkeypatch.setattr(curve_keys, "MOST_WEIGHT_BYTES", 33 * 16 * 4 - 1)
     computed, _ = swept(tmp_path, document())
     restored, _ = swept(tmp_path, document())
@@ -133,7 +133,7 @@ def test_weights_that_take_much_are_left_out_and_the_curve_says_how_much(tmp_pat
     ids=["four sizes", "all of hadamard-d"],
 )
 @pytest.mark.slow
-def test_a_sweep_with_many_features_takes_few_megabytes_and_says_the_same_again(sizes, megabytes, tmp_path):
+def test_a_sweep_with_many_features_is_stored_in_few_megabytes(sizes, megabytes, tmp_path):
     raw = presets.document("hadamard-d", ["run.device=cpu"])
     raw["axes"] = [{"name": "size", "values": sizes}]
     raw["claims"] = [claim for claim in raw["claims"] if claim.get("at") in (None, *sizes)]

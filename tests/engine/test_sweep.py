@@ -65,7 +65,7 @@ def same(trace, other):
             np.testing.assert_array_equal(arrays[name], expected[name])
 
 
-def test_every_point_is_the_run_of_its_experiment():
+def test_every_point_matches_the_run_of_its_experiment():
     sweep = sweep_of(document())
     results = run_sweep(sweep)
     assert results.complete
@@ -74,7 +74,7 @@ def test_every_point_is_the_run_of_its_experiment():
         same(results.traces[number], run(point.experiment))
 
 
-def test_events_say_which_point_is_done_and_the_end_comes_once():
+def test_events_report_each_finished_point_and_the_end_once():
     heard = []
     run_sweep(sweep_of(document()), notify=heard.append)
     assert isinstance(heard[0], Begun)
@@ -98,7 +98,7 @@ def test_stored_results_are_not_computed_again(tmp_path, begun):
 @pytest.mark.parametrize(
     "change", [{"run": {"replicas": 3, "device": "cpu"}}, {"protocol": {"kind": "one-pass", "examples": 3}}]
 )
-def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
+def test_a_changed_run_or_protocol_is_recomputed(change, tmp_path, begun):
     store = Store(tmp_path)
     run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
@@ -115,7 +115,7 @@ def test_results_of_another_version_of_the_code_are_not_used(tmp_path, begun, mo
     assert len(begun) == 5
 
 
-def test_a_learner_more_is_computed_alone(tmp_path, begun):
+def test_only_an_added_learner_is_computed(tmp_path, begun):
     store = Store(tmp_path)
     run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
@@ -124,7 +124,7 @@ def test_a_learner_more_is_computed_alone(tmp_path, begun):
     assert begun == ["EGU"] * 3
 
 
-def test_a_measure_more_is_computed(tmp_path, begun):
+def test_an_added_measure_requires_new_runs(tmp_path, begun):
     store = Store(tmp_path)
     run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
@@ -134,7 +134,7 @@ def test_a_measure_more_is_computed(tmp_path, begun):
     assert "train" in results.traces[0].curves[0].measures
 
 
-def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
+def test_the_best_rate_is_restored_from_the_store(tmp_path, begun):
     store, learners = Store(tmp_path), [{"name": "GD", **gd("best")}]
     first = run_sweep(sweep_of(document(learners=learners)), writer=RunWriter(store))
     begun.clear()
@@ -158,7 +158,7 @@ def test_damaged_results_are_computed_again(tmp_path, begun):
     assert len(begun) == 2
 
 
-def test_a_data_file_counts_by_its_content(tmp_path, begun):
+def test_stored_results_depend_on_the_content_of_data_files(tmp_path, begun):
     rows, labels, store = tmp_path / "rows.csv", tmp_path / "labels.csv", Store(tmp_path / "store")
     rows.write_text("1,2\n2,1\n1,1\n")
 
@@ -180,7 +180,7 @@ def test_a_data_file_counts_by_its_content(tmp_path, begun):
     assert len(begun) == 2
 
 
-def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, begun):
+def test_a_stopped_sweep_resumes_without_recomputing_finished_points(tmp_path, begun):
     store, rounds = Store(tmp_path), iter([10**6, 10**6, 1, 0])
     results = run_sweep(sweep_of(document()), gate=lambda: next(rounds), writer=RunWriter(store))
     assert not results.complete
@@ -205,7 +205,7 @@ run_sweep(sweep_of({document!r}), notify=heard, writer=RunWriter(Store(Path(sys.
 
 
 @pytest.mark.slow
-def test_finished_points_outlive_a_kill(tmp_path, begun):
+def test_finished_points_survive_a_kill(tmp_path, begun):
     program = KILLED.format(document=document())
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=os.environ, timeout=120)
     assert done.returncode == -signal.SIGKILL
@@ -213,7 +213,7 @@ def test_finished_points_outlive_a_kill(tmp_path, begun):
     assert begun == ["GD"]
 
 
-def test_a_point_that_cannot_be_run_is_named():
+def test_an_impossible_point_is_named():
     with pytest.raises(BadInput, match="size = 5"):
         sweep_of(document(axes=[{"name": "size", "values": [4, 5]}]))
 
@@ -234,7 +234,7 @@ def test_renamed_learners_are_not_computed_again(tmp_path, begun):
     np.testing.assert_array_equal(curves[0].values("loss"), curves[1].values("loss"))
 
 
-def test_a_file_says_of_what_it_is(tmp_path):
+def test_a_run_file_describes_the_experiment_of_each_curve(tmp_path):
     run_sweep(sweep_of(of_gd()), writer=RunWriter(Store(tmp_path)))
     (file,) = tmp_path.glob("*.run")
     points = [json.loads(frame.content["of"]) for frame in journal.frames(file) if frame.kind == "curv"]
@@ -261,7 +261,7 @@ def a_full_disk(folder, monkeypatch):
     ("broken", "why"),
     [(a_file_in_place_of_the_folder, "File exists"), (a_full_disk, "No space left on device")],
 )
-def test_a_sweep_that_cannot_be_kept_is_computed_and_says_once_why(tmp_path, monkeypatch, broken, why):
+def test_a_sweep_that_cannot_be_stored_is_computed_and_gives_one_reason(tmp_path, monkeypatch, broken, why):
     folder, heard = tmp_path / "points", []
     broken(folder, monkeypatch)
     results = run_sweep(sweep_of(of_gd()), notify=heard.append, writer=RunWriter(Store(folder)))
@@ -271,7 +271,7 @@ def test_a_sweep_that_cannot_be_kept_is_computed_and_says_once_why(tmp_path, mon
     assert why in notice.why
 
 
-def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago(tmp_path, begun):
+def test_a_store_removes_the_least_recently_used_runs_above_its_limit(tmp_path, begun):
     def seeded(seed):
         words = of_gd()
         return {**words, "run": {**words["run"], "seed": seed}}
@@ -293,7 +293,7 @@ def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago
     assert not any(isinstance(event, NotKept) for event in heard)
 
 
-def test_a_run_larger_than_the_store_may_be_keeps_its_first_points(tmp_path):
+def test_a_run_larger_than_the_store_limit_completes_with_a_notice(tmp_path):
     run_sweep(sweep_of(of_gd()), writer=RunWriter(Store(tmp_path / "all")))
     (file,) = (tmp_path / "all").glob("*.run")
     (first, *_) = (frame for frame in journal.frames(file) if frame.kind == "key ")

@@ -60,28 +60,28 @@ ALL, COORDINATES = {"rotations", "permutations", "sign flips"}, {"permutations",
     ],
     ids=["momentum", "Adam", "signs"],
 )
-def test_verdicts_are_those_of_the_formulas(make_optimizer, expected):
+def test_measured_symmetries_match_the_formulas(make_optimizer, expected):
     """Optimizers with hidden float32, closures or noise are in test_rule_symmetries.py."""
     words = {group: symmetry(make_optimizer, group).word for group in GROUPS}
     assert words == {group: "invariant" if group in expected else "not invariant" for group in GROUPS}
 
 
 @pytest.mark.slow
-def test_the_first_step_of_lbfgs_is_scaled_by_an_l1_norm_and_turns_with_no_rotation():
+def test_lbfgs_of_torch_is_not_rotation_invariant():
     """torch takes min(1, 1/‖g‖₁) η as its first step, and ‖g‖₁ depends on the axes."""
     measured = symmetry(lambda parameters: LBFGS(parameters, lr=0.5, max_iter=3), "rotations")
     assert measured.word == "not invariant"
     assert measured.change > 1000 * measured.by_rounding
 
 
-def test_a_lower_precision_inside_is_named_and_counts_of_steps_are_none():
+def test_a_hidden_precision_is_named_and_step_counters_are_ignored():
     assert symmetry(HiddenPrecision, "rotations").precisions == ("float32",)
     assert symmetry(lambda parameters: Adam(parameters, lr=0.02), "sign flips").precisions == ()
     assert "the rule computes in float32" in symmetry(HiddenPrecision, "rotations").sentence
 
 
 @pytest.mark.slow
-def test_changes_are_those_of_a_naive_run():
+def test_changes_of_sign_steps_match_a_naive_run():
     """Signed steps of a linear model on XGᵀ from w Gᵀ = w G⁻¹, one by one in numpy."""
     measured = symmetry(SignSteps, "permutations")
     assert measured.change < 1e-12
@@ -99,7 +99,7 @@ def test_changes_are_those_of_a_naive_run():
     assert symmetry(SignSteps, "rotations").change > 0.01
 
 
-def test_a_constructor_that_asks_for_the_model_receives_it():
+def test_a_constructor_with_a_model_parameter_receives_the_model():
     received = []
 
     def make(parameters, model):
@@ -110,7 +110,7 @@ def test_a_constructor_that_asks_for_the_model_receives_it():
     assert {type(model) for model in received} == {torch.nn.Module}
 
 
-def test_random_numbers_outside_are_left_as_they_are():
+def test_symmetry_keeps_the_global_random_state():
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
@@ -119,7 +119,7 @@ def test_random_numbers_outside_are_left_as_they_are():
 
 
 @pytest.mark.slow
-def test_the_assertion_says_what_was_measured():
+def test_assert_invariant_reports_the_measured_change():
     engine.assert_invariant(lambda parameters: SGD(parameters, lr=0.1))
     engine.assert_invariant(SignSteps, "permutations")
     with pytest.raises(
@@ -142,7 +142,5 @@ def test_the_assertion_says_what_was_measured():
         (0.8, 0.07, ("bfloat16",), "not invariant"),
     ],
 )
-def test_a_change_that_rounding_explains_is_not_held_against_an_optimizer(
-    change, by_rounding, precisions, word
-):
+def test_a_change_explained_by_rounding_is_no_violation(change, by_rounding, precisions, word):
     assert Symmetry("rotations", change, by_rounding, precisions).word == word

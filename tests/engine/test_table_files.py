@@ -562,7 +562,7 @@ def refusal(folder: Any, name: str, content: str | bytes, **chosen: Any) -> BadI
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("case", READ)
-def test_a_file_is_read_as_it_was_meant_and_says_how(case: str, tmp_path: Any) -> None:
+def test_a_file_is_read_and_its_report_names_the_interpretation(case: str, tmp_path: Any) -> None:
     name, content, features, phrase = READ[case]
     label = 3 if features is None else None
     table = table_of(tmp_path, name, content, label)
@@ -575,7 +575,7 @@ def test_a_file_is_read_as_it_was_meant_and_says_how(case: str, tmp_path: Any) -
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("case", DECIDED)
-def test_a_file_that_is_not_clear_is_refused_with_the_setting_that_decides(case: str, tmp_path: Any) -> None:
+def test_an_ambiguous_file_is_refused_with_the_setting_that_decides(case: str, tmp_path: Any) -> None:
     name, content, setting, decisions = DECIDED[case]
     refused = refusal(tmp_path, name, content)
     assert refused.where == f"problem.matrix.{setting}"
@@ -587,9 +587,7 @@ def test_a_file_that_is_not_clear_is_refused_with_the_setting_that_decides(case:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
-    case: str, tmp_path: Any
-) -> None:
+def test_a_file_without_a_table_is_refused_with_path_row_and_column(case: str, tmp_path: Any) -> None:
     name, content, phrase = REFUSED[case]
     refused = refusal(tmp_path, name, content)
     assert refused.where == "problem.matrix.path"
@@ -602,7 +600,7 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     [("y.npy", npy(WORDS), {}), ("y.npz", npz(X=REALS, y=np.array(WORDS)[:, None]), {"array": "y"})],
     ids=["array", "archive"],
 )
-def test_an_array_of_words_is_classes(
+def test_an_array_of_words_gives_classes(
     file_name: str, content: bytes, chosen: dict[str, Any], tmp_path: Any
 ) -> None:
     (tmp_path / file_name).write_bytes(content)
@@ -615,20 +613,20 @@ def test_an_array_of_words_is_classes(
     assert "ham = −1, spam = +1" in table.report.sentence
 
 
-def test_an_array_of_words_needs_one_in_every_row(tmp_path: Any) -> None:
+def test_an_array_of_words_with_a_missing_word_is_refused(tmp_path: Any) -> None:
     (tmp_path / "y.npy").write_bytes(npy(["a", "", "b"]))
     with pytest.raises(BadInput, match="row 1, column 0, both counted from 0, has no value"):
         read(Request(str(tmp_path / "y.npy"), is_target=True), "problem.target")
 
 
-def test_a_header_over_too_few_labels_is_not_one_of_them(tmp_path: Any) -> None:
+def test_an_ambiguous_first_label_is_refused_with_the_setting_header(tmp_path: Any) -> None:
     (tmp_path / "y.csv").write_text("0\n1\n1\n-1\n")
     with pytest.raises(BadInput) as caught:
         read(Request(str(tmp_path / "y.csv"), is_target=True, rows_wanted=4), "problem.target")
     assert caught.value.where == "problem.target.header"
 
 
-def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
+def test_a_column_of_words_is_refused_with_the_setting_columns(tmp_path: Any) -> None:
     with pytest.raises(BadInput) as caught:
         table_of(tmp_path, "X.csv", "kind,a,y\nspam,1,2\nham,2,3\nspam,3,5\n", "y")
     assert caught.value.where == "problem.matrix.columns"
@@ -637,7 +635,7 @@ def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("name", ["X.svm", "X.txt"])
 @pytest.mark.parametrize(("setting", "value"), [("header", True), ("index", True), ("separator", ";")])
-def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
+def test_a_setting_without_effect_in_svmlight_format_is_refused(
     name: str, setting: str, value: Any, tmp_path: Any
 ) -> None:
     refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
@@ -645,7 +643,7 @@ def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
     assert refused.fault == f"this setting does not apply to the file format of {name}; leave the setting out"
 
 
-def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
+def test_the_report_names_the_chosen_array_among_all_arrays(tmp_path: Any) -> None:
     table = table_of(tmp_path, "X.npz", npz(X=REALS, y=SIGNS), array="X")
     assert table.report.sentence == "X.npz: 4 rows × 3 columns, array X of X, y"
 
@@ -662,7 +660,7 @@ def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> Non
     ],
     ids=str,
 )
-def test_a_column_has_one_use(
+def test_a_column_with_two_uses_is_refused(
     label: Any, chosen: dict[str, Any], where: str, phrase: str, tmp_path: Any
 ) -> None:
     with pytest.raises(BadInput) as caught:
@@ -681,7 +679,7 @@ def test_a_column_has_one_use(
     is_target=st.booleans(),
 )
 @pytest.mark.slow
-def test_a_spoilt_file_is_read_or_refused_in_one_line(
+def test_a_corrupted_file_is_read_or_refused_in_one_line(
     case: str, place: float, length: int, spoilt: bytes, is_target: bool, tmp_path_factory: Any
 ) -> None:
     name, content, _, _ = READ[case]

@@ -33,7 +33,7 @@ def test_each_rule_of_the_catalogue_and_of_the_libraries_has_a_row():
     assert ROWS.keys() == OUR_RULES | LIBRARY_RULES
 
 
-def test_at_least_127_rules_of_libraries_have_a_verdict_and_the_others_a_reason():
+def test_at_least_127_library_rules_have_a_verdict_and_the_rest_a_reason():
     assert len(LIBRARY_RULES & JUDGED.keys()) >= LEAST_JUDGED
     for rule in ROWS.keys() - JUDGED.keys():
         assert len(ROWS[rule]["not_judged"].split()) >= 5, rule
@@ -45,14 +45,14 @@ def test_each_of_our_rules_agrees_with_its_declared_verdict():
     assert [rule for rule, row in JUDGED.items() if not row["agree"]] == []
 
 
-def test_each_verdict_has_all_groups_and_the_losses_at_all_marks():
+def test_each_verdict_has_all_groups_and_losses_at_all_marks():
     for rule, row in JUDGED.items():
         assert [symmetry["group"] for symmetry in row["symmetries"]] == [*GROUPS], rule
         for problem in PROBLEMS.keys() - row["not_run"].keys():
             assert {point["k"] for point in row["losses"][problem]} >= {*MARKS}, rule
 
 
-def test_the_page_is_made_of_the_rows():
+def test_the_page_is_generated_from_the_rows():
     spec = importlib.util.spec_from_file_location("judgements_of_docs", DOCS / "judgements.py")
     judgements = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(judgements)

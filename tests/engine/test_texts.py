@@ -48,7 +48,7 @@ def refused(described) -> BadInput:
 
 @looped("evil", EVIL)
 @looped("place", ["title", "source", "learners[0].name", "claims[0].text", "claims[0].curve", "run.device"])
-def test_no_text_of_a_preset_holds_what_terminals_obey(place: str, evil: str) -> None:
+def test_preset_texts_with_control_characters_are_refused(place: str, evil: str) -> None:
     described = copy.deepcopy(GOOD)
     reading.put(described, place, f"a{EVIL[evil]}b")
     error = refused(described)
@@ -57,13 +57,13 @@ def test_no_text_of_a_preset_holds_what_terminals_obey(place: str, evil: str) ->
 
 
 @pytest.mark.parametrize("evil", sorted(set(EVIL) - {"a line break", "a tab"}))
-def test_a_story_has_line_breaks_and_tabs_and_nothing_else(evil: str) -> None:
+def test_a_story_may_contain_only_line_breaks_and_tabs_as_control_characters(evil: str) -> None:
     assert reading.parse(copy.deepcopy(GOOD)).story == GOOD["story"]
     assert refused({**GOOD, "story": f"a{EVIL[evil]}b"}).where == "story"
 
 
 @pytest.mark.parametrize("evil", EVIL)
-def test_keys_and_paths_hold_none_of_them_either(evil: str) -> None:
+def test_keys_and_paths_with_control_characters_are_refused(evil: str) -> None:
     assert refused({**GOOD, f"a{EVIL[evil]}b": 1}).fault.startswith("the key 'a")
     described = copy.deepcopy(GOOD)
     described["learners"][0]["layer_rates"] = {EVIL[evil]: 1.0}
@@ -73,7 +73,7 @@ def test_keys_and_paths_hold_none_of_them_either(evil: str) -> None:
     assert refused(described).where == "problem.matrix.path"
 
 
-def test_letters_of_any_language_and_plain_emoji_are_texts() -> None:
+def test_texts_may_contain_letters_of_any_language_and_plain_emoji() -> None:
     described = copy.deepcopy(GOOD)
     for title in (
         "‖w*‖² ≤ ½ – Übung",
@@ -87,13 +87,13 @@ def test_letters_of_any_language_and_plain_emoji_are_texts() -> None:
         assert reading.parse(described).title == title
 
 
-def test_emoji_that_are_joined_are_refused_with_the_remedy() -> None:
+def test_joined_emoji_are_refused_with_the_remedy() -> None:
     error = refused({**GOOD, "title": "👩\u200d🔬"})
     assert "holds U+200D (zero width joiner)" in error.fault
     assert error.fault.endswith("; use an emoji that is a single character")
 
 
-def test_a_folder_with_a_line_break_in_its_name_is_refused_where_data_is_looked_for(tmp_path, monkeypatch):
+def test_a_data_folder_with_a_line_break_in_its_name_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a\nb").mkdir()
     monkeypatch.chdir(tmp_path / "a\nb")
     described = copy.deepcopy(GOOD)
@@ -101,7 +101,7 @@ def test_a_folder_with_a_line_break_in_its_name_is_refused_where_data_is_looked_
     assert "its folder holds a line break" in refused(described).fault
 
 
-def test_a_preset_file_whose_name_a_terminal_would_obey_is_refused(tmp_path, monkeypatch):
+def test_a_preset_file_with_control_characters_in_its_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a\x1b[2Jb.toml").write_text(presets.path_of("hadamard-128").read_text())
     with pytest.raises(BadInput) as caught:
@@ -110,7 +110,7 @@ def test_a_preset_file_whose_name_a_terminal_would_obey_is_refused(tmp_path, mon
 
 
 @pytest.mark.parametrize("evil", EVIL)
-def test_bad_input_is_printable_and_short_whatever_it_quotes(evil: str) -> None:
+def test_error_messages_stay_printable_and_short_for_any_quoted_input(evil: str) -> None:
     error = BadInput(f"--set {EVIL[evil]}", f"there is no {EVIL[evil]}" + "x" * 10_000 + " a b" * 1000)
     for text in (str(error), error.where, error.fault):
         assert text.isprintable()
@@ -118,7 +118,7 @@ def test_bad_input_is_printable_and_short_whatever_it_quotes(evil: str) -> None:
     assert str(error) == f"{error.where}: {error.fault}"
 
 
-def test_a_long_value_is_quoted_by_its_ends() -> None:
+def test_a_long_value_is_quoted_with_its_start_and_end() -> None:
     described = copy.deepcopy(GOOD)
     described["protocol"]["loss"] = "fast" * 100_000 + "er"
     assert len(error := str(refused(described))) < 250
@@ -140,7 +140,7 @@ MANY = {f"learner {number}": gd(0.01) for number in range(300)}
         ("claims[0].curve", "nobody", "'learner 4', … 'learner 299' (300 in all)"),
     ],
 )
-def test_a_long_list_of_choices_is_shortened_to_its_ends(place, value, told):
+def test_a_long_list_of_choices_keeps_its_start_and_end(place, value, told):
     described = {**raw(learners=MANY, d=16), "claims": copy.deepcopy(GOOD["claims"])}
     described["claims"][0] |= {"curve": "learner 1"}
     described["claims"][0].pop("learner", None)
@@ -153,5 +153,5 @@ def test_a_short_list_of_choices_is_complete():
     assert listed(str(number) for number in range(7)) == "0, 1, 2, 3, 4, 5, 6"
 
 
-def test_one_of_something_is_singular():
+def test_counts_of_1_are_singular():
     assert [counted(number, "row") for number in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]

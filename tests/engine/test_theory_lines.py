@@ -127,7 +127,7 @@ def line(trace, kind):
     return next(trace_line for trace_line in trace.lines if trace_line.kind == kind)
 
 
-def test_a_line_of_every_curve_knows_its_rate(lines):
+def test_a_line_per_curve_uses_the_rate_of_its_curve(lines):
     described = experiment(learners={"GD": gd(0.05), "EGU": {"update": "egu"}}, d=D)
     rates_line = line(run(described), "rates")
     assert rates_line.applies_to == ["GD"]
@@ -142,7 +142,7 @@ def test_a_line_of_every_curve_knows_its_rate(lines):
     }
 
 
-def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
+def test_lines_share_the_singular_values_of_the_labels(monkeypatch):
     calls = []
     monkeypatch.setattr(
         examples,
@@ -153,7 +153,7 @@ def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
     assert len(calls) == 2, "once for every replica, whatever the number of lines"
 
 
-def test_lines_of_measures_that_are_not_recorded_are_left_out(lines, monkeypatch):
+def test_lines_of_unrecorded_measures_are_omitted(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     _, without = learned("all")
     assert {trace_line.kind for trace_line in without.lines} == {"halves"}
@@ -181,7 +181,7 @@ def test_a_line_with_an_index_is_drawn_along_it(lines, monkeypatch):
     assert {line_view.kind for line_view in view(Picture(measure=AverageLoss()), results).lines} == {"halves"}
 
 
-def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
+def test_a_claim_uses_the_line_of_its_own_curve(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     described, trace = learned()
     loss_view = view(Picture(measure=AverageLoss()), of_one(described, trace))
@@ -194,7 +194,7 @@ def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
 
 
 @pytest.mark.parametrize(("summary", "of_three"), [("mean", 3), ("median", 2), ("first", 1), ("max", 6)])
-def test_a_line_with_a_value_for_every_replica_is_summed_up_as_curves_are(monkeypatch, summary, of_three):
+def test_a_line_with_values_per_replica_is_summarised_like_curves(monkeypatch, summary, of_three):
     instead(monkeypatch, {"seeds": Seeds})
     described = experiment(learners={"GD": gd(0.05)}, d=D, replicas=3)
     results = of_one(described, run(described))
@@ -202,7 +202,7 @@ def test_a_line_with_a_value_for_every_replica_is_summed_up_as_curves_are(monkey
     np.testing.assert_array_equal(summed_line.y, of_three * (1 + np.arange(D + 1.0)))
 
 
-def test_a_line_sees_the_start_that_its_learner_has_in_the_run(monkeypatch):
+def test_a_line_receives_the_start_of_its_learner(monkeypatch):
     instead(monkeypatch, {"starts": Starts})
     net = {"kind": "dense", "widths": [5], "activation": "tanh"}
     learners = {"net": {"architecture": net, "update": {"kind": "gd", "lr": [0.01, 0.02]}}}
@@ -215,7 +215,7 @@ def test_a_line_sees_the_start_that_its_learner_has_in_the_run(monkeypatch):
         np.testing.assert_allclose(along.values[:, 0], expected, rtol=1e-12)
 
 
-def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_it(monkeypatch):
+def test_a_median_picture_draws_a_line_about_the_mean_only_if_named(monkeypatch):
     instead(monkeypatch, {"means": Means})
     described = experiment(learners={"GD": gd(0.05)}, d=D, replicas=3)
     results = of_one(described, run(described))
@@ -233,7 +233,7 @@ def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_i
     assert (line.is_about(curve), line.says(curve)) == (True, False)
 
 
-def test_lines_for_every_run_and_lines_to_compare_fit_every_summary():
+def test_lines_declare_the_summary_that_they_are_about():
     theory_lines = {kind: catalogue.make("theory", kind) for kind in catalogue.members("theory")}
     about = {kind: line.structure().about for kind, line in theory_lines.items()}
     assert {about[kind] for kind in ("svd", "two-over-eta", "lazy-flow", "catapult-loss")} == {None}

@@ -70,7 +70,7 @@ def trajectory_with_pauses(update, params, gradients, rates, last_steps):
 
 @pytest.mark.parametrize(("name", "library"), names_of(ELEMENT_WISE))
 @pytest.mark.filterwarnings("ignore")
-def test_an_element_wise_optimizer_moves_nets_together_as_it_moves_them_one_by_one(name, library):
+def test_an_element_wise_optimizer_moves_batched_nets_like_single_nets(name, library):
     update = rule(name, library)
     params, gradients = drawn(4)
     scales = torch.tensor([0.01, 1.0, 1.0, 30.0], dtype=torch.float64).view(-1, 1, 1)
@@ -114,7 +114,7 @@ def directly(optimizer, params, gradients, options=None):
         ("RMSprop", {"centered": True}),
     ],
 )
-def test_steps_are_those_of_the_optimizer_outside(name, options):
+def test_steps_match_the_torch_optimizer(name, options):
     params, gradients = drawn(1)
     inside = trajectory(rule(name, options=options), params, gradients, RATES)
     outside = directly(getattr(torch.optim, name), params, gradients, options)
@@ -122,7 +122,7 @@ def test_steps_are_those_of_the_optimizer_outside(name, options):
         torch.testing.assert_close(inside[layer][0], w, rtol=1e-13, atol=0)
 
 
-def test_a_step_leaves_parameters_and_gradients_as_they_are():
+def test_a_step_does_not_modify_parameters_and_gradients():
     for name in ("AdamW", "Adafactor"):
         update, (params, gradients) = rule(name), drawn(2)
         first = {layer: g[0] for layer, g in gradients.items()}
@@ -134,7 +134,7 @@ def test_a_step_leaves_parameters_and_gradients_as_they_are():
 
 
 @pytest.mark.parametrize("optimizer", ["AdamW", "Adafactor"])
-def test_nets_that_wait_keep_their_state(optimizer):
+def test_paused_nets_keep_their_state(optimizer):
     update, (params, gradients) = rule(optimizer), drawn(3)
     active = torch.tensor([True, False, True])
     states = update.start(params)[1]
@@ -195,7 +195,7 @@ def test_lbfgs_evaluates_the_loss_of_each_net_within_a_step():
         assert float((got - expected).abs().max()) < 1e-5 * float(expected.abs().max())
 
 
-def test_gradients_that_are_not_finite_end_a_net_alone_without_an_error():
+def test_nonfinite_gradients_end_only_their_net_without_an_error():
     update, (params, gradients) = rule("Muon"), drawn(2)
     gradient = {layer: g[0].clone() for layer, g in gradients.items()}
     gradient["W1"][0, 0, 0] = torch.inf
@@ -204,7 +204,7 @@ def test_gradients_that_are_not_finite_end_a_net_alone_without_an_error():
     assert moved["W1"][1].isfinite().all()
 
 
-def test_random_numbers_of_an_optimizer_are_the_same_in_every_run_and_leave_those_outside():
+def test_optimizers_with_noise_are_reproducible_and_keep_the_global_random_state():
     update, (params, gradients) = rule("Kron", "pytorch-optimizer"), drawn(1)
     outside = []
     for _ in range(2):
@@ -233,7 +233,7 @@ def test_random_numbers_of_an_optimizer_are_the_same_in_every_run_and_leave_thos
         ),
     ],
 )
-def test_a_wrong_name_or_option_is_answered_in_one_line(fields, place, sentence):
+def test_a_wrong_name_or_option_is_refused_in_one_line(fields, place, sentence):
     with pytest.raises(msgspec.ValidationError) as caught:
         rule(**fields)
     cause = caught.value.__cause__
@@ -264,13 +264,13 @@ def test_the_title_of_a_changed_preset_names_the_class_and_its_rate(changes, tit
         ('name="MyAdam"', "; --parts FILE.py loads optimizers of your own"),
     ],
 )
-def test_a_refused_key_or_name_says_where_it_belongs(fields, sentence):
+def test_the_error_of_a_refused_key_or_name_gives_its_correct_place(fields, sentence):
     with pytest.raises(BadInput) as caught:
         presets.load("hadamard-128", [f'learners.GD.update={{kind="torch", {fields}}}'])
     assert sentence in str(caught.value)
 
 
-def test_only_optimizers_in_the_tables_have_a_verdict():
+def test_only_listed_optimizers_have_a_verdict():
     matrix = catalogue.make("matrices", "gaussian")
     assert rule("SGD").invariance(matrix, False).invariant is True
     for name, library in names_of(BY_COORDINATE):
@@ -281,7 +281,7 @@ def test_only_optimizers_in_the_tables_have_a_verdict():
     assert rule("Adam").invariance(signs, True).undecided
 
 
-def test_options_that_change_one_gradient_are_refused_where_a_step_takes_several():
+def test_gradient_options_are_refused_for_steps_with_several_gradients():
     for option in ({"clip": {"norm": 1.0}}, {"noise": {"sigma": 0.1}}):
         with pytest.raises(BadInput, match="computes further gradients within a step"):
             learned({"kind": "torch", "name": "LBFGS"}, **option)
@@ -290,7 +290,7 @@ def test_options_that_change_one_gradient_are_refused_where_a_step_takes_several
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_every_optimizer_of_the_second_library_takes_its_own_steps_inside():
+def test_every_optimizer_of_the_second_library_matches_its_direct_steps():
     start, gradients = drawn(1)
     layers = ("W1", "W2")
     compared = 0
@@ -324,7 +324,7 @@ def test_every_optimizer_of_the_second_library_takes_its_own_steps_inside():
     assert compared > 110
 
 
-def test_the_copies_of_an_optimizer_cover_the_state_that_lbfgs_holds():
+def test_the_memory_estimate_covers_the_state_of_lbfgs():
     """After more steps than its history is long; an element-wise optimizer has no objects of single nets."""
     rule = Torch(name="LBFGS", options={"history_size": 3, "max_iter": 12})
     w = torch.nn.Parameter(torch.linspace(1.0, 2.0, 50))

@@ -35,7 +35,7 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
     return curve
 
 
-def test_a_curve_publishes_what_was_appended_and_no_more():
+def test_a_curve_exposes_only_appended_records():
     curve = Curve("it", 10, 1, SURE)
     assert curve.length == 0
     assert len(curve.x) == len(curve.weights_x) == 0
@@ -52,7 +52,7 @@ def test_a_curve_publishes_what_was_appended_and_no_more():
     assert curve.length == 3
 
 
-def test_mean_and_standard_error_are_those_of_numpy_over_replicas():
+def test_mean_and_standard_error_match_numpy_over_replicas():
     described = experiment("gaussian", learners={"GD": gd(0.02), "LLS": LLS}, d=8, replicas=7, noise=0.2)
     by_replica, measured = losses(described), run(described)
     for curve in measured.curves:
@@ -76,7 +76,7 @@ def test_every_replica_keeps_its_own_values_of_every_measure():
     assert np.isnan(curve.stderr_of("train")).tolist() == [True] + 8 * [False]
 
 
-def test_a_series_too_large_for_all_replicas_keeps_the_first_beside_mean_and_error(monkeypatch):
+def test_a_large_series_keeps_the_first_replica_mean_and_error(monkeypatch):
     described = experiment("gaussian", learners={"GD": gd(0.3)}, d=32, replicas=5)
     full_curve = run(described).curves[0]
     assert full_curve.values("loss").shape == (full_curve.length, 5)
@@ -89,7 +89,7 @@ def test_a_series_too_large_for_all_replicas_keeps_the_first_beside_mean_and_err
     assert small.divergences.tolist() == full_curve.divergences.tolist()
 
 
-def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
+def test_a_curve_has_its_own_clocks_and_x_is_the_first():
     epochs = {"kind": "epochs", "epochs": 3, "train": 5}
     trace = run(experiment(learners={"GD": gd(0.01), "wild": gd(1e9)}, d=8, protocol=epochs))
     curve, wild = trace.curves
@@ -108,7 +108,7 @@ def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
         assert list(alone.clocks) == ["k"]
 
 
-def test_learners_that_take_long_come_to_their_records_one_after_the_other():
+def test_slow_learners_reach_their_records_in_turn():
     """Learners with records are shown meanwhile."""
     learners = {"it": gd(0.05), "other": gd(0.02), "LLS": LLS}
     described = experiment(learners=learners, d=8, protocol={"kind": "erm", "steps": 30})
@@ -139,7 +139,7 @@ def test_a_single_replica_has_no_standard_error():
 
 @pytest.mark.parametrize("block", [1, 7, 64, 5000])
 @pytest.mark.parametrize("capacity", [5, 1023, 1024, 1025, 4000])
-def test_weights_are_kept_at_even_distances_and_at_the_end_and_never_more_than_the_limit(capacity, block):
+def test_weights_are_kept_evenly_and_at_the_end_up_to_the_limit(capacity, block):
     curve = hand_made(capacity, block=block, d=3)
     kept_count = len(curve.weights_x)
     stride = -(-(capacity - 1) // (descent.MOST_WEIGHT_RECORDS - 1))
@@ -150,14 +150,14 @@ def test_weights_are_kept_at_even_distances_and_at_the_end_and_never_more_than_t
     assert curve.length == capacity
 
 
-def test_few_of_many_weights_are_kept_when_they_are_long(monkeypatch):
+def test_long_weight_vectors_are_kept_at_fewer_records(monkeypatch):
     monkeypatch.setattr(descent, "MOST_WEIGHT_BYTES", 10 * 8 * 50)
     curve = hand_made(1000, d=50)
     assert curve.weights.nbytes <= 10 * 8 * 50
     assert curve.weights_x.tolist() == list(range(0, 1000, 111))
 
 
-def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
+def test_a_long_run_keeps_all_losses_and_thinned_weights(monkeypatch):
     described = experiment({"kind": "gaussian", "d": 4, "n": 100}, learners={"GD": gd(0.01), "LLS": LLS})
     full_trace = run(described)
     monkeypatch.setattr(descent, "MOST_WEIGHT_RECORDS", 20)
@@ -169,7 +169,7 @@ def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
         assert np.array_equal(curve.weights, other.weights[records_with_weights])
 
 
-def test_weights_of_nets_that_are_not_linear_are_not_kept():
+def test_weights_of_nonlinear_nets_are_not_kept():
     net = gd(0.01, kind="dense", widths=[4], activation="relu")
     assert run(experiment(learners={"net": net}, d=4)).curves[0].weights is None
 
@@ -203,7 +203,7 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
 
 
 @pytest.mark.slow
-def test_a_snapshot_taken_in_another_thread_has_as_many_records_of_everything():
+def test_a_snapshot_from_another_thread_has_series_of_equal_length():
     curve = Curve("it", 20_000, 2, SURE)
     wrong, done = [], threading.Event()
 
@@ -244,7 +244,7 @@ def test_a_snapshot_of_a_trace_does_not_grow():
     assert (curve.length, curve.diverged) == (3, 1)
 
 
-def test_the_trace_knows_how_far_its_learners_have_come():
+def test_the_frontier_is_the_last_record_that_all_learners_have_reached():
     rounds = iter([1, 2, 0])
     trace = run(experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=8), gate=lambda: next(rounds))
     assert trace.frontier == 2
@@ -255,7 +255,7 @@ def test_the_trace_knows_how_far_its_learners_have_come():
     assert diverged_trace.frontier == 8
 
 
-def test_nobody_waits_for_the_best_of_several_rates():
+def test_the_frontier_ignores_learners_that_tune_their_rate():
     rounds = iter([1, 2, 0])
     learners = {"best": gd("best"), "LLS": LLS}
     trace = run(experiment(learners=learners, d=8), gate=lambda: next(rounds))
@@ -271,7 +271,7 @@ def test_a_curve_is_found_by_its_name():
         trace.curve("SGD")
 
 
-def test_a_trace_says_what_it_was_computed_with():
+def test_a_trace_records_its_environment():
     trace = run(experiment(d=4, dtype="float32", loss="logistic"))
     assert trace.environment.keys() == {"version", "torch", "device", "dtype", "memory"}
     assert trace.environment["device"] == "cpu"
@@ -280,14 +280,14 @@ def test_a_trace_says_what_it_was_computed_with():
 
 
 @pytest.mark.parametrize("module", [traces, measure_series])
-def test_the_container_of_results_names_no_measure(module):
+def test_modules_of_results_name_no_measure(module):
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert not named().keys() & {*words, *names}
 
 
-def test_a_neuron_keeps_the_weights_that_its_transfer_function_is_of():
+def test_a_neuron_records_the_weights_inside_its_transfer_function():
     neuron = {"kind": "neuron", "activation": "tanh"}
     described = experiment(
         "gaussian", learners={"tanh": gd(0.02, **neuron), "linear": gd(0.02)}, d=8, replicas=3

@@ -23,7 +23,7 @@ def row_losses(described):
 
 
 @pytest.mark.parametrize("matrix", ["hadamard", "gaussian"])
-def test_one_pass(matrix):
+def test_train_and_unseen_losses_of_one_pass_match_the_naive_twin(matrix):
     described = experiment(matrix, d=D, learners={"GD": gd(0.03)}, train_loss=True)
     measured = run(described).curves[0]
     expected = [naive(losses, list(range(k))) for k, losses in enumerate(row_losses(described))]
@@ -31,7 +31,7 @@ def test_one_pass(matrix):
     np.testing.assert_allclose(both, expected, rtol=1e-12, atol=1e-15)
 
 
-def test_gradient_descent_on_hadamard_knows_what_it_saw_and_nothing_else():
+def test_gradient_descent_on_hadamard_fits_seen_rows_and_no_unseen_rows():
     gd_curve = curve(d=D, learners={"GD": gd(1 / (2 * D))}, train_loss=True)
     np.testing.assert_allclose(gd_curve.mean("train")[1:], 0, atol=1e-15)
     np.testing.assert_allclose(gd_curve.mean("unseen")[:-1], 1, rtol=1e-15)
@@ -39,7 +39,7 @@ def test_gradient_descent_on_hadamard_knows_what_it_saw_and_nothing_else():
     assert np.isnan(gd_curve.mean("unseen")[-1])
 
 
-def test_rows_drawn_twice_count_twice():
+def test_rows_drawn_twice_count_twice_in_the_train_loss():
     protocol = {"kind": "one-pass", "replacement": True}
     described = experiment(d=D, learners={"GD": gd(0.03)}, protocol=protocol, train_loss=True)
     draws = Streams([described.run.seed])("draws").integers(D, D)[0]
@@ -55,7 +55,7 @@ def test_rows_drawn_twice_count_twice():
             w -= 0.03 * 2 * (x[draws[k]] @ w - y[draws[k]]) * x[draws[k]]
 
 
-def test_replicas_targets_and_rates_are_averaged_apart():
+def test_replicas_targets_and_rates_have_separate_train_losses():
     learners = {"GD": {"update": {"kind": "gd", "lr": [0.01, 0.03]}}}
     words = {"target": "all", "d": D, "train_loss": True, "replicas": 2}
     both = run(experiment("gaussian", learners=learners, **words)).curves
@@ -74,7 +74,7 @@ def test_replicas_targets_and_rates_are_averaged_apart():
     ],
 )
 @pytest.mark.parametrize("learner", [gd(0.02), {"solver": "lls"}])
-def test_all_rows_are_seen_or_unseen(protocol, learner):
+def test_train_and_unseen_losses_average_to_the_loss_on_all_rows(protocol, learner):
     measured = curve("gaussian", d=D, learners={"it": learner}, protocol=protocol, train_loss=True)
     k = measured.x
     all_rows = (
@@ -93,7 +93,7 @@ def test_epochs_train_on_the_first_rows():
     assert (np.diff(measured.mean("train")) < 0).all()
 
 
-def test_nobody_pays_for_a_train_loss_that_was_not_asked_for():
+def test_train_and_unseen_losses_are_measured_only_on_request():
     plain_curve = curve(d=D)
     assert plain_curve.mean("train") is None
     assert plain_curve.mean("unseen") is None

@@ -363,5 +363,5 @@ TWINS = (
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_nets_at_their_start_are_what_the_line_says(twin):
+def test_nets_at_their_start_match_the_line(twin):
     check(twin)

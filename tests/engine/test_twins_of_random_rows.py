@@ -191,11 +191,11 @@ TWINS = (
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_the_line_equals_the_loss_that_random_rows_leave(twin):
+def test_the_line_matches_the_loss_on_random_rows(twin):
     check(twin)
 
 
-def test_bayes_rule_of_a_direction_is_above_the_bound_with_noise_and_near_it_after_many_rows():
+def test_bayes_rule_on_noisy_labels_is_above_the_noise_bound_and_approaches_it():
     """w is uniform on the circle, and the mean of its posterior the best prediction, by sums over angles."""
     rng, n, sigma, draws = np.random.default_rng(0), 200, 0.5, 2000
     line = values_of("noise", experiment(**rows("gaussian", n, 2, noise=sigma)))

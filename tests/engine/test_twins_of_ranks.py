@@ -147,5 +147,5 @@ TWINS = (
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_ranks_are_what_the_line_says(twin):
+def test_ranks_match_the_line(twin):
     check(twin)

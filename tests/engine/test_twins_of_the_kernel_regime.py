@@ -98,11 +98,11 @@ TWINS = tuple(
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_movement_is_bounded_as_the_line_says(twin: Twin) -> None:
+def test_movement_respects_the_line(twin: Twin) -> None:
     check(twin)
 
 
-def test_the_bound_on_the_loss_and_the_sufficient_width_are_those_of_quadrature() -> None:
+def test_the_loss_bound_and_sufficient_width_match_quadrature() -> None:
     described = experiment(**words(), measures=[{"kind": "sufficient-width"}])
     at_start = run(described).curves[0].values("sufficient-width")[0]
     bounds, widths = [], []
@@ -115,7 +115,7 @@ def test_the_bound_on_the_loss_and_the_sufficient_width_are_those_of_quadrature(
     np.testing.assert_allclose(values_of("lazy-loss", described), bounds, rtol=1e-8)
 
 
-def test_movement_is_not_bounded_from_where_the_loss_exceeds_its_bound() -> None:
+def test_the_movement_bound_ends_once_the_loss_exceeds_its_bound() -> None:
     net = gd(60.0, kind="dense", widths=[WIDTH], activation="tanh")
     too_fast = words() | {"learners": {"it": {**net, "layer_rates": {"W2": 0.0}}}}
     bounds = values_of("lazy-movement", experiment(**too_fast, measures=["unit-movement"]))
@@ -123,7 +123,7 @@ def test_movement_is_not_bounded_from_where_the_loss_exceeds_its_bound() -> None
     assert np.isnan(bounds[..., -1]).all()
 
 
-def test_the_proof_keeps_the_kernel_from_the_sufficient_width_on() -> None:
+def test_the_sufficient_width_bounds_movement_by_the_least_eigenvalue_over_8m() -> None:
     """At this width Δ* = λ₀/(8m), which changes K by at most λ₀/4."""
     rows, loss, least = 6, 1.3, 0.05
     width = 256 * rows**4 * loss / least**4
@@ -131,7 +131,7 @@ def test_the_proof_keeps_the_kernel_from_the_sufficient_width_on() -> None:
 
 
 @pytest.mark.parametrize("net", [{"kind": "spindly"}, {"kind": "dense", "widths": [2, 2]}])
-def test_the_sufficient_width_is_that_of_nets_with_one_hidden_layer(net: dict[str, object]) -> None:
+def test_sufficient_width_refuses_unsupported_nets(net: dict[str, object]) -> None:
     measure = catalogue.make("measures", "sufficient-width")
     described = experiment(learners={"it": gd(0.1, **net)})
     assert measure.refuses(described.learners[0], described.problem)

@@ -320,5 +320,5 @@ TWINS = (
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_training_is_what_the_line_says(twin):
+def test_training_matches_the_line(twin):
     check(twin)

@@ -356,12 +356,12 @@ TWINS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("twin", TWINS, ids=str)
-def test_the_line_equals_the_loss_on_open_labels(twin):
+def test_the_line_matches_the_loss_on_unseen_labels(twin):
     check(twin)
 
 
 @pytest.mark.parametrize("factors", [(2, 2), (2, 4)])
-def test_the_best_invariant_learner_of_products_is_on_the_line_where_one_row_is_open(factors):
+def test_the_best_invariant_learner_attains_the_line_with_one_unseen_row(factors):
     """It is above the line before: it does not know the sum of the labels of several unseen rows."""
     rows = [
         np.kron(*(sylvester(factor)[row] for factor, row in zip(factors, numbers, strict=True)))

@@ -26,7 +26,7 @@ def described(d, k, **fields):
     ("d", "k", "expected"),
     [(8, 3, 0.500008), (8, 4, 0.250008), (8, 5, 0.000008), (16, 5, 0.500004), (16, 7, 0.250004)],
 )
-def test_the_constructed_net_has_the_loss_of_its_theory(d, k, expected):
+def test_the_constructed_net_has_the_predicted_loss(d, k, expected):
     trace = run(described(d, k))
     (curve,) = trace.curves
     assert curve.mean("loss")[-1] == pytest.approx(expected, abs=1e-6)
@@ -35,7 +35,7 @@ def test_the_constructed_net_has_the_loss_of_its_theory(d, k, expected):
     np.testing.assert_allclose(curve.mean("loss"), line.values, atol=1e-5)
 
 
-def test_it_comes_to_the_line_as_its_constants_become_small():
+def test_the_constructed_net_approaches_the_line_for_small_constants():
     off = []
     for size in (0.1, 0.01):
         trace = run(described(8, 5, eps=size, mu=size, gain=1 / size))
@@ -44,7 +44,7 @@ def test_it_comes_to_the_line_as_its_constants_become_small():
     assert off[1] < off[0] / 50
 
 
-def test_its_steps_are_those_of_the_page():
+def test_the_constructed_net_takes_the_documented_steps():
     d, h = 8, 5
     setup = described(d, h)
     net, data = begun(setup, 0, data_of(setup)), data_of(setup)
@@ -61,7 +61,7 @@ def test_its_steps_are_those_of_the_page():
         np.testing.assert_allclose(net.predict(data.instances).numpy(), expected, atol=1e-6)
 
 
-def test_rows_of_the_second_half_are_products_of_three_of_the_first():
+def test_rows_of_the_second_half_are_products_of_three_earlier_rows():
     rows = OrderedHadamard(d=16).rows(Streams([0]))[0]
     np.testing.assert_array_equal(rows[9:], rows[0] * rows[1] * rows[2:9])
     assert len({tuple(row) for row in rows}) == 16

@@ -27,7 +27,7 @@ CASES = [
 
 @pytest.mark.parametrize(("words", "learner"), CASES)
 @pytest.mark.parametrize("path", ["auto", "dense"])
-def test_it_is_the_same_whether_the_loss_on_seen_rows_is_measured_or_not(words, learner, path):
+def test_the_unseen_loss_does_not_depend_on_measuring_the_train_loss(words, learner, path):
     setup = experiment(d=8, learners={"it": learner}, path=path, **words)
     alone, beside = (
         run(structs.replace(setup, pictures=tuple(Picture(measure=measure) for measure in measures)))

@@ -50,7 +50,7 @@ def runs(results):
     ],
 )
 @pytest.mark.slow
-def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read):
+def test_readings_from_fewer_runs_equal_readings_of_all_points(read):
     full, short = run_sweep(sweep_of(document(read, until=None))), run_sweep(sweep_of(document(read)))
     (picture,) = full.sweep.experiment.pictures
     for curve, other in zip(view(picture, full).curves, view(picture, short).curves, strict=True):
@@ -64,13 +64,13 @@ def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read)
     assert sum(map(len, short.skipped.values())) == len(runs(full)) - len(runs(short))
 
 
-def test_a_reading_that_never_comes_takes_all_points():
+def test_a_reading_that_never_occurs_runs_all_points():
     results = run_sweep(sweep_of(document(READ | {"first_below": -1})))
     assert not results.skipped
     assert results.complete
 
 
-def test_who_is_skipped_is_not_run_and_others_go_on():
+def test_skipped_learners_do_not_run_and_unfinished_learners_do():
     results = run_sweep(sweep_of(document()))
     for number, trace in results.traces.items():
         names = {learner.name for learner in results.sweep.points[number].experiment.learners}
@@ -82,7 +82,7 @@ def test_who_is_skipped_is_not_run_and_others_go_on():
     assert any(0 < len(names) < 2 for number, names in results.skipped.items() if number in results.traces)
 
 
-def test_every_picture_that_reads_off_along_the_axis_counts():
+def test_all_pictures_that_read_along_the_axis_decide_the_runs():
     pictures = [
         {"x": "size", "measure": "excess-risk", "read": READ},
         {"name": "less", "x": "size", "measure": "excess-risk", "read": READ | {"first_below": 0.01}},
@@ -92,7 +92,7 @@ def test_every_picture_that_reads_off_along_the_axis_counts():
 
 
 @pytest.mark.slow
-def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
+def test_a_resumed_sweep_skips_the_same_runs_as_an_uninterrupted_sweep(tmp_path):
     store, rounds = Store(tmp_path), iter([1 << 30] * 5 + [0])
     stopped = run_sweep(sweep_of(document()), lambda: next(rounds), writer=RunWriter(store))
     assert not stopped.complete
@@ -104,7 +104,7 @@ def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
     assert runs(resumed) == runs(uninterrupted)
 
 
-def test_progress_and_json_say_what_is_skipped_and_why():
+def test_progress_and_json_report_skipped_runs_with_reasons():
     results = run_sweep(sweep_of(document()))
     count = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
@@ -125,21 +125,21 @@ def test_progress_and_json_say_what_is_skipped_and_why():
         ({"until": "dawn"}, "axes[1].until", "dawn"),
     ],
 )
-def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, reason):
+def test_until_read_requires_a_reading_of_places_along_the_axis(words, where, reason):
     with pytest.raises(BadInput) as refused:
         sweep_of(document(**words))
     assert refused.value.where == where
     assert reason in refused.value.fault
 
 
-def test_values_of_such_an_axis_grow():
+def test_an_axis_with_until_read_requires_increasing_values():
     falling = {"name": "rows", "values": [8, 4], "until": "read"}
     with pytest.raises(BadInput, match="sort them"):
         sweep_of(document(axes=[{"name": "size", "values": [4]}, falling]))
 
 
 @pytest.mark.parametrize("of", ["mean", "replica"])
-def test_the_best_of_the_rates_is_read_off_along_them(of):
+def test_a_reading_over_rates_finds_the_best_rate(of):
     described = document(axes=[{"name": "size", "values": [4, 8]}])
     described["problem"]["matrix"]["n"] = 16
     rates = [0.01, 0.05, 0.1]
@@ -168,7 +168,7 @@ def test_the_best_of_the_rates_is_read_off_along_them(of):
         np.testing.assert_allclose(curve.y, losses_of_rates.min(0).mean(1), rtol=1e-12)
 
 
-def test_without_several_rates_there_is_nothing_to_read_off_along_them():
+def test_a_reading_over_rates_requires_several_rates():
     described = document(until=None, read={"over": "rate", "take": "min"})
     with pytest.raises(BadInput, match="there is no 'rate'"):
         sweep_of(described)

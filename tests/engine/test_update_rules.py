@@ -194,7 +194,7 @@ def twin(kind, family, twins):
 
 
 @pytest.mark.parametrize(("learners", "loss"), cases())
-def test_a_pass_equals_that_of_the_naive_twin(learners, loss):
+def test_a_pass_matches_the_naive_twin(learners, loss):
     described = experiment(
         {"kind": "gaussian", "n": 5} if loss == "square" else problem_for(loss)["matrix"],
         {"kind": "feature", "index": 1},
@@ -254,7 +254,7 @@ PLACES = 20 if crossing.all_combinations else 8
 
 @pytest.mark.slow
 @crossed(layer_name=SHAPES_OF_ALL, loss=ELEMENTWISE)
-def test_gradients_equal_central_differences(layer_name, loss):
+def test_gradients_match_central_differences(layer_name, loss):
     """Over a batch of 2 replicas × 3 targets and all rows at once; relu is far from its kink at this seed."""
     size, architecture = 1e-6, catalogue.make("architectures", **ARCHITECTURES[layer_name])
     described = experiment(d=8, target="all", learners={"it": {"update": "gd"}}, replicas=2, seed=3)
@@ -293,7 +293,7 @@ def test_gradients_equal_central_differences(layer_name, loss):
 
 
 @pytest.mark.parametrize("update", catalogue.members("updates"))
-def test_a_rule_trains_an_architecture_or_says_in_a_sentence_why_not(update):
+def test_a_rule_trains_an_architecture_or_gives_a_reason(update):
     for architecture in ARCHITECTURES.values():
         reason = refusal(update, architecture)
         if reason is None:
@@ -307,7 +307,7 @@ def test_a_rule_trains_an_architecture_or_says_in_a_sentence_why_not(update):
 
 @pytest.mark.slow
 @crossed_groups(EVERY)
-def test_weights_once_given_never_change(learners):
+def test_returned_weights_never_change(learners):
     described = experiment(learners=learners, d=8)
     data = data_of(described)
     for number, name in enumerate(learners):
@@ -322,7 +322,7 @@ def test_weights_once_given_never_change(learners):
 
 
 @crossed_groups(EVERY_GENTLE)
-def test_weights_are_the_vector_of_the_predictions(learners):
+def test_weights_reproduce_the_predictions_of_linear_learners(learners):
     described = experiment("gaussian", learners=learners, d=8, replicas=2)
     data = data_of(described)
     for number, name in enumerate(learners):
@@ -351,7 +351,7 @@ def test_positive_weights_start_at_the_given_value_and_stay_positive(words):
 
 
 @pytest.mark.parametrize("kind", ["eg", "eg-pm"])
-def test_normalised_weights_come_back_from_where_float32_has_only_zero(kind):
+def test_normalised_weights_recover_from_float32_underflow(kind):
     rule = catalogue.make("updates", kind)
     params, state = rule.start({"w": torch.zeros(1, 4)})
     gradient = torch.tensor([[300.0, -300.0, 0.0, 1.0]])
@@ -375,7 +375,7 @@ STARTS = [
 
 
 @pytest.mark.parametrize(("architecture", "update", "weight"), STARTS)
-def test_the_first_hypothesis_is_that_of_the_conventions(architecture, update, weight):
+def test_initial_weights_follow_the_conventions(architecture, update, weight):
     learner = {"architecture": architecture, "update": update}
     hypothesis, _ = beginning(experiment(learners={"it": learner}, d=16))
     torch.testing.assert_close(hypothesis.weights(), torch.full((1, 16), weight, dtype=torch.float64))
@@ -397,7 +397,7 @@ def test_halves_start_at_one_over_2d():
 
 
 @pytest.mark.parametrize("init", ["gaussian", "diagonal"])
-def test_random_starts_of_dense_nets_have_the_variance_that_they_promise(init):
+def test_random_starts_of_dense_nets_have_the_documented_variance(init):
     net = catalogue.make("architectures", "dense", widths=[32, 32], init=init, scale=0.5)
     start = net.start(Streams(range(200))("init"), 64)
     fans = {"W1": (32, 64), "W2": (32, 32), "W3": (1, 32)}

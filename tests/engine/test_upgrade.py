@@ -10,7 +10,7 @@ from engine.spec import reading
 from engine.spec.upgrade import upgraded
 
 
-def test_marks_among_the_lines_of_a_picture_are_its_marks():
+def test_marks_in_picture_lines_move_to_picture_marks():
     mark = {"kind": "mark", "x": 3}
     picture = {"measure": "loss", "lines": ["ri-signed", mark], "marks": [{"name": "two", "y": 2}]}
     (upgraded_picture,) = upgraded({"pictures": [picture]})["pictures"]
@@ -59,7 +59,7 @@ def document(*claims):
 
 
 @pytest.mark.parametrize(("former", "today"), FORMER, ids=[str(former) for former, _ in FORMER])
-def test_a_claim_of_the_first_edition_is_read_as_what_it_meant(former, today):
+def test_a_claim_of_the_first_edition_is_read_as_its_current_form(former, today):
     words = document({"text": "It is so", "learner": "A", **former})
     before = copy.deepcopy(words)
     expected = document({"text": "It is so", "curve": "A", **today})
@@ -69,13 +69,13 @@ def test_a_claim_of_the_first_edition_is_read_as_what_it_meant(former, today):
     assert reading.in_full(words, reading.parse(words)) == reading.in_full(expected, reading.parse(expected))
 
 
-def test_its_expressions_are_kept():
+def test_expressions_in_former_claims_are_kept():
     words = document({"text": "It is so", "learner": "A", "k": "d/2", "loss": "1/2", "within": 0.1})
     (claim,) = reading.in_full(words, reading.parse(words))["claims"]
     assert (claim["at"], claim["equals"]) == ("d/2", "1/2")
 
 
-def test_values_are_set_by_the_names_that_the_claim_has():
+def test_overrides_of_a_former_claim_use_its_field_names():
     words = document({"text": "It is so", "learner": "A", "k": 8, "below": 0.5})
     reading.apply(words, "claims[0].k=4")
     assert reading.parse(words).claims[0].at == 4
@@ -113,7 +113,7 @@ def test_impossible_claims_of_former_versions_are_refused(claim, where):
 
 
 @pytest.mark.parametrize("claims", [None, 3, "x", [3], ["x"], [[]], {"kind": "value"}])
-def test_entries_that_are_no_claims_are_refused(claims):
+def test_invalid_claim_entries_are_refused(claims):
     with pytest.raises(BadInput) as caught:
         reading.parse({**document(), "claims": claims})
     assert caught.value.where.startswith("claims")
@@ -135,7 +135,7 @@ SPECTRUM, RANK = {"kind": "spectrum"}, {"kind": "rank"}
         ({"spectrum": False, "measures": ["rank", TRAIN]}, [TRAIN]),
     ],
 )
-def test_switches_of_the_first_edition_are_measures(switches, measures):
+def test_switches_of_the_first_edition_become_measures(switches, measures):
     words = {**raw("hadamard", "all", {"A": gd(0.1)}, d=16), "run": {"seed": 1, **switches}}
     expected = {**words, "run": {"seed": 1, "measures": measures}}
     assert reading.parse(words) == reading.parse(expected)
@@ -146,7 +146,7 @@ def test_switches_of_the_first_edition_are_measures(switches, measures):
     ("switches", "where"),
     [({"train_loss": 3}, "run.train_loss"), ({"spectrum": True, "measures": 3}, "run.measures")],
 )
-def test_switches_that_make_no_sense_are_refused(switches, where):
+def test_invalid_switches_are_refused(switches, where):
     with pytest.raises(BadInput) as caught:
         reading.parse({**raw("hadamard", "all", {"A": gd(0.1)}, d=16), "run": switches})
     assert caught.value.where == where

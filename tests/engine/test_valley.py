@@ -28,7 +28,7 @@ def valley(n, rate=RATE, replicas=2, v0=1.0):
 
 
 @pytest.mark.parametrize(("rate", "v0"), [(0.05, 1.0), (0.01, 3.0), (0.2, 0.5)])
-def test_the_line_is_the_solution_of_its_equation(rate, v0):
+def test_the_valley_line_solves_its_differential_equation(rate, v0):
     trace = run(valley(200, rate, v0=v0))
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "valley-drift")
 
@@ -42,7 +42,7 @@ def test_the_line_is_the_solution_of_its_equation(rate, v0):
 
 
 @pytest.mark.slow
-def test_walkers_have_the_moments_of_simulated_ones():
+def test_walkers_have_the_moments_of_a_direct_simulation():
     rng, draws, steps = np.random.default_rng(3), 4000, 100
     u, v = np.zeros(draws), np.ones(draws)
     for _ in range(steps):
@@ -57,7 +57,7 @@ def test_walkers_have_the_moments_of_simulated_ones():
     assert (u**2).mean() == pytest.approx(spread, abs=4 * (u**2).std() / sqrt(draws))
 
 
-def test_the_mean_weight_of_a_layer_is_that_of_its_entries():
+def test_layer_mean_is_the_mean_of_the_layer_entries():
     net = gd(0.1, kind="dense", widths=[3])
     measures = [{"kind": "layer-mean"}, {"kind": "layer-mean", "square": True}]
     words = {"measures": measures, "protocol": "at-init", "dtype": "float64"}

@@ -90,7 +90,7 @@ def test_a_curve_is_the_mean_over_replicas_with_its_standard_error(random):
     assert curve_view.ends.sound.all()
 
 
-def test_records_are_not_copied(random):
+def test_views_do_not_copy_records(random):
     gd_curve = curve("GD", random)
     (curve_view,) = view_of_run(gd_curve).curves
     assert np.shares_memory(curve_view.y, gd_curve.mean("loss"))
@@ -124,7 +124,7 @@ SPREAD = {
 
 @pytest.mark.parametrize("summary", SUMMARIES)
 @pytest.mark.parametrize("steps", STEPS)
-def test_steps_come_before_the_summary_and_the_jackknife_goes_through_all(steps, summary, random):
+def test_transforms_precede_the_summary_and_the_jackknife_covers_both(steps, summary, random):
     words, naive = STEPS[steps]
     (curve_view,) = view_of_run(curve("GD", random), summary=summary, **words).curves
 
@@ -142,7 +142,7 @@ def test_steps_come_before_the_summary_and_the_jackknife_goes_through_all(steps,
         assert curve_view.stderr is None
 
 
-def test_the_error_of_a_median_is_that_of_medians_of_draws_with_replacement():
+def test_the_standard_error_of_a_median_matches_the_bootstrap():
     values, count = np.sort(np.random.default_rng(0).standard_normal(41)), 41
     up_to = binom.sf(count // 2, count, np.arange(count + 1) / count)  # P(a median is among the i least)
     chance = np.diff(up_to)
@@ -156,7 +156,7 @@ def test_the_error_of_a_median_is_that_of_medians_of_draws_with_replacement():
 
 
 @pytest.mark.parametrize("summary", SPREAD)
-def test_a_spread_of_replicas_has_the_error_of_the_jackknife(summary, random):
+def test_a_spread_of_replicas_has_a_jackknife_error(summary, random):
     shown = view_of_run(curve("GD", random), summary=summary)
     (curve_view,) = shown.curves
     assert shown.axes.y_label.startswith(f"{summary.replace('-', ' ')} of ")
@@ -165,7 +165,7 @@ def test_a_spread_of_replicas_has_the_error_of_the_jackknife(summary, random):
 
 
 @pytest.mark.parametrize("summary", SPREAD)
-def test_spreads_leave_out_missing_draws_and_need_two(summary):
+def test_spreads_omit_missing_draws_and_require_two(summary):
     draws = np.array([[1.0, 1.0, np.nan], [2.0, np.nan, np.nan], [4.0, np.nan, np.nan]])
     spread = reductions.summary(summary, np.vstack([draws, np.full(3, np.nan)]))
     assert spread[0] == pytest.approx(SPREAD[summary](draws[:, 0]))
@@ -173,7 +173,7 @@ def test_spreads_leave_out_missing_draws_and_need_two(summary):
     assert np.isnan(reductions.summary(summary, draws[:1])).all()
 
 
-def test_the_error_of_many_replicas_is_that_of_omitted_groups():
+def test_the_error_of_many_replicas_uses_a_grouped_jackknife():
     draws, count = np.random.default_rng(0).lognormal(size=(4001, 1)), 4001
     calls = []
 
@@ -188,7 +188,7 @@ def test_the_error_of_many_replicas_is_that_of_omitted_groups():
     assert abs(error[0] / exact - 1) < 4 / np.sqrt(2 * len(calls))
 
 
-def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random):
+def test_a_relative_curve_pairs_replicas_in_its_jackknife(random):
     other = random[::-1] ** 2
     seen = view_of_run(curve("GD", random), curve("LLS", other), relative="LLS")
     (relative_view,) = seen.curves
@@ -200,13 +200,13 @@ def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random)
     np.testing.assert_allclose(relative_view.over([1, 3]), np.add(ratios[1], ratios[3]) / 2, rtol=1e-12)
 
 
-def test_every_replica_is_divided_by_its_own_before_the_mean_is_taken():
+def test_relative_curves_average_the_quotients_of_replicas():
     seen = view_of_run(curve("GD", [[3.0], [2.0]]), curve("LLS", [[4.0], [1.0]]), replicas=2, relative="LLS")
     assert seen.curves[0].y.tolist() == [(3 / 4 + 2 / 1) / 2], "and not 5/5"
     assert seen.curves[0].stderr.tolist() == [(2 - 3 / 4) / 2]
 
 
-def test_a_median_relative_to_another_curve_is_that_of_the_quotients(random):
+def test_a_relative_median_is_the_median_of_quotients(random):
     other = random[::-1] ** 2
     (median_view,) = view_of_run(
         curve("GD", random), curve("LLS", other), relative="LLS", summary="median"
@@ -214,7 +214,7 @@ def test_a_median_relative_to_another_curve_is_that_of_the_quotients(random):
     np.testing.assert_allclose(median_view.y, np.sort(random / other, 0)[2], rtol=1e-12)
 
 
-def test_a_line_is_divided_by_the_curve_that_a_picture_is_relative_to(random):
+def test_relative_pictures_divide_lines_by_the_reference_curve(random):
     other, values = np.tile(random[:1] ** 2, (5, 1)), np.linspace(2, 1, RECORDS)
     seen = view_of_run(curve("GD", random), curve("LLS", other), lines=[line(values)], relative="LLS")
     (line_view,) = seen.lines
@@ -223,7 +223,7 @@ def test_a_line_is_divided_by_the_curve_that_a_picture_is_relative_to(random):
     np.testing.assert_array_equal(without.lines[0].y, values)
 
 
-def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
+def test_relative_pictures_omit_bounds_on_the_mean_if_replicas_differ():
     """E a ≥ b says nothing of E a/c: with a = c = 1/2 or 3/2 and b = 1 it is b E 1/c = 4/3 > E a/c = 1."""
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
@@ -231,7 +231,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     assert "the picture divides each replica by a different number" in seen.absences.lines["ri-signed"]
 
 
-def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
+def test_pictures_relative_to_a_theory_line_divide_curves_by_it(random):
     values = np.linspace(2, 1, RECORDS)
     for drawn in (None, ()):
         seen = view_of_run(curve("GD", random), lines=[line(values)], relative="ri-signed", lines_drawn=drawn)
@@ -245,7 +245,7 @@ def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative
     np.testing.assert_allclose(relative_view.y, np.nan)
 
 
-def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_the_binomial_error(random):
+def test_a_share_of_replicas_has_a_binomial_error(random):
     random[1, 4:] = np.nan
     gd_curve = curve("GD", random, [np.nan, 4, np.nan, np.nan, np.nan])
     seen = view_of_run(gd_curve, lines=[line(np.ones(RECORDS))], share=ReplicaShare(below=1.5, above=0.8))
@@ -259,7 +259,7 @@ def test_a_picture_shows_the_share_of_replicas_for_which_something_holds_with_th
     assert "share of replicas" in seen.absences.lines["ri-signed"], "a bound on the mean bounds no share"
 
 
-def test_the_standard_error_of_a_share_is_that_of_many_draws():
+def test_the_standard_error_of_a_share_matches_many_draws():
     """Of 4000 sets of 25 draws of which each holds with probability 0.3."""
     share, draws = ReplicaShare(below=0.3), np.random.default_rng(1).random((4000, 25, 1))
     shares = [reductions.holds(share, values).mean() for values in draws]
@@ -274,7 +274,7 @@ def test_the_standard_error_of_a_share_is_that_of_many_draws():
     )
 
 
-def test_a_share_of_quotients_divides_every_replica_by_its_own(random):
+def test_a_share_of_quotients_divides_matching_replicas(random):
     other = random[::-1] ** 2
     (share_view,) = view_of_run(
         curve("GD", random), curve("LLS", other), relative="LLS", share=ReplicaShare(above=1)
@@ -291,7 +291,7 @@ PLACES_OF = {
 
 
 @pytest.mark.parametrize("which", PLACES_OF)
-def test_a_picture_reads_off_the_place_of_an_extreme_of_every_replica(which, random):
+def test_a_picture_reads_the_place_of_an_extreme_per_replica(which, random):
     read, naive = Read(place_of=which), PLACES_OF[which]
     np.testing.assert_array_equal(reductions.read(read, random, X, 1), [naive(y) for y in random])
     (place_view,) = view_of_run(curve("GD", random), x="d", read=read).curves
@@ -306,7 +306,7 @@ def test_a_picture_reads_off_the_place_of_an_extreme_of_every_replica(which, ran
     assert np.isnan(reductions.read(read, np.full((1, RECORDS), np.nan), X, 1)).all()
 
 
-def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_place():
+def test_a_picture_shows_the_share_of_replicas_with_a_gap_at_a_place():
     net = {"kind": "dense", "widths": [40], "activation": "softplus", "outputs": "m"}
     spectrum = {"measure": "jacobian-spectrum", "x": "j", "curves": "mix"}
     gap = {"x": "C", "read": {"over": "j", "place_of": "gap"}, "share": {"below": 4.5, "above": 3.5}}
@@ -344,14 +344,14 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         ({"read": {"place_of": "max", "between": "log"}}, "pictures[0].read.between", "leave it out"),
     ],
 )
-def test_shares_and_places_that_make_no_sense_are_refused_with_place_and_remedy(words, where, reason):
+def test_invalid_shares_and_places_are_refused_with_place_and_remedy(words, where, reason):
     with pytest.raises(BadInput) as caught:
         reading.parse({**raw(d=4), "pictures": [{"x": "k", "measure": "loss", **words}]})
     assert caught.value.where == where
     assert reason in caught.value.fault
 
 
-def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
+def test_curves_average_only_the_selected_replicas(random):
     for words in ({}, {"running": "min"}):
         (curve_view,) = view_of_run(curve("GD", random), **words).curves
         values = np.minimum.accumulate(random, 1) if words else random
@@ -360,13 +360,13 @@ def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
         np.testing.assert_allclose(curve_view.over([4]), values[4], rtol=0)
 
 
-def test_a_summary_by_the_first_replica_has_no_error(random):
+def test_the_first_replica_summary_has_no_standard_error(random):
     (first_view,) = view_of_run(curve("GD", random), summary="first").curves
     np.testing.assert_array_equal(first_view.y, random[0])
     assert first_view.stderr is None
 
 
-def test_places_from_a_divergence_on_are_not_sound(random):
+def test_places_after_a_divergence_count_lost_replicas(random):
     random[1, 4:], random[3, 7:] = np.nan, np.nan
     gd_curve = curve("GD", random, [np.nan, 4, np.nan, 7, np.nan])
     for words in ({}, {"times": "2"}):
@@ -382,7 +382,7 @@ def test_places_from_a_divergence_on_are_not_sound(random):
     assert scaled.ends.diverged_at == 0.5
 
 
-def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else(random, monkeypatch):
+def test_a_series_with_one_stored_replica_has_only_a_mean(random, monkeypatch):
     monkeypatch.setattr("engine.results.measure_series.MOST_REPLICA_BYTES", 8)
     gd_curve = curve("GD", random)
     (curve_view,) = view_of_run(gd_curve).curves
@@ -394,7 +394,7 @@ def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else
         curve_view.over([1])
 
 
-def test_lines_take_the_same_steps_and_those_that_do_not_hold_say_why(random):
+def test_lines_are_transformed_like_curves_and_absent_lines_have_reasons(random):
     below = np.linspace(1, 0, RECORDS)
     seen = view_of_run(curve("GD", random), lines=[line(below)], times="3")
     (line_view,) = seen.lines
@@ -405,7 +405,7 @@ def test_lines_take_the_same_steps_and_those_that_do_not_hold_say_why(random):
     assert seen.absences.lines == {"ri-signed": "made by hand"}
 
 
-def test_of_several_rates_the_best_stands_for_its_learner(random):
+def test_the_best_rate_represents_its_learner(random):
     worse = curve("GD η=1", random + 1, learner="GD")
     better = curve("GD η=2", random, learner="GD")
     seen = view_of_run(worse, better)
@@ -434,7 +434,7 @@ def sweep_of_losses(values, **axes):
     return Results(sweep, traces, set(traces))
 
 
-def test_along_an_axis_the_last_record_is_taken(random):
+def test_curves_along_an_axis_use_the_last_record(random):
     values = [random * (1 + number) for number in range(3)]
     (curve_view,) = view(Picture(x="size", measure=LOSS), sweep_of_losses(values)).curves
     assert curve_view.x.tolist() == SIZES
@@ -446,7 +446,7 @@ def test_along_an_axis_the_last_record_is_taken(random):
     assert curve_view.ends.complete
 
 
-def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(random):
+def test_curves_along_an_axis_read_the_first_record_below_per_replica(random):
     values = [np.sort(random, 1)[:, ::-1] / (1 + number) for number in range(3)]
     picture = Picture(x="size", measure=LOSS, read=Read(first_below=0.6))
     (curve_view,) = view(picture, sweep_of_losses(values)).curves
@@ -455,7 +455,7 @@ def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(rando
         np.testing.assert_allclose(curve_view.y[number], np.mean(firsts))
 
 
-def test_a_learner_that_ended_early_has_no_last_record(random):
+def test_a_learner_that_ended_early_has_no_value_along_an_axis(random):
     values = [random, random, random[:, :4]]
     results = sweep_of_losses(values)
     ended = results.traces[2].curves[0]
@@ -475,7 +475,7 @@ def test_a_learner_that_ended_early_has_no_last_record(random):
         )
 
 
-def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
+def test_missing_points_leave_a_curve_incomplete(random):
     results = sweep_of_losses([random, random, random])
     del results.traces[1]
     (curve_view,) = view(Picture(x="size", measure=LOSS), results).curves
@@ -483,7 +483,7 @@ def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
     assert not curve_view.ends.complete
 
 
-def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
+def test_a_curve_along_an_axis_omits_ongoing_runs(random):
     results = sweep_of_losses([random, random, random[:, :4]])
     results.traces[2].curves[0].ended = False
     for words in ({"x": "size"}, {"x": "size", "read": "max"}, {"x": "size", "at": {"k": 2}}):
@@ -496,7 +496,7 @@ def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
     assert [len(curve_view.x) for curve_view in seen.curves] == [RECORDS, RECORDS, 4]
 
 
-def test_curves_that_differ_in_an_axis_are_named_by_its_values(random):
+def test_curves_split_by_an_axis_are_named_by_its_values(random):
     results = sweep_of_losses([random * (1 + number) for number in range(3)])
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
     assert [curve_view.name for curve_view in seen.curves] == [
@@ -510,7 +510,7 @@ def test_curves_that_differ_in_an_axis_are_named_by_its_values(random):
         view(Picture(x="k", measure=LOSS), results)
 
 
-def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
+def test_a_curve_requires_equally_many_replicas_at_all_places():
     axis = "axes=[{name='r', values=[1, 2], set='run.replicas'}]"
     base = ["problem.matrix.d=16", "claims=[]", axis]
     split = presets.document("hadamard-128", [*base, "pictures=[{x='k', measure='loss', curves='r'}]"])
@@ -520,7 +520,7 @@ def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
         presets.sweep_of("hadamard-128", along)
 
 
-def test_values_with_names_are_called_by_them_on_curves_and_places(random):
+def test_named_axis_values_appear_in_curve_names_and_axis_labels(random):
     named = sweep_of_losses([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
     apart = view(Picture(x="k", measure=LOSS, curves="size"), named)
     assert [curve_view.name for curve_view in apart.curves] == [
@@ -533,7 +533,7 @@ def test_values_with_names_are_called_by_them_on_curves_and_places(random):
     assert along.axes.names == {4: "few", 8: "some", 16: "many"}
 
 
-def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_stay(random):
+def test_waiting_learners_have_empty_curves_and_keep_curve_numbers(random):
     waiting = Curve("LLS", RECORDS, 5, Verdict(True, "made by hand"))
     both = [curve("GD", random), waiting, curve("EGU", random)]
     seen = view_of_run(*both)
@@ -548,7 +548,7 @@ def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_sta
 
 
 @pytest.mark.parametrize("drawn", [{"x": "size"}, {"x": "k", "curves": "size"}, {"x": "k", "y": "size"}])
-def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begins(drawn, random):
+def test_learners_with_conditions_keep_the_order_of_their_list(drawn, random):
     learners = [
         {"name": "from 8", **gd(0.1), "where": "size > 4"},
         {"name": "at 8", **gd(0.1), "where": "size = 8"},
@@ -578,7 +578,7 @@ def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begin
     assert [curve_view.number for curve_view in seen.curves] == list(range(len(seen.curves)))
 
 
-def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
+def test_planned_places_of_a_run_are_not_copied(random):
     gd_curve = curve("GD", random[:, :4])
     seen = view_of_run(gd_curve)
     assert np.shares_memory(seen.places, X)
@@ -589,7 +589,7 @@ def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
     np.testing.assert_array_equal(curve_view.places.clock, X[:4])
 
 
-def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsewhere(random):
+def test_strongest_bound_returns_the_highest_bound_and_breaks_ties_at_other_places(random):
     flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
     lines = [line(flat), line(steep, kind="svd"), line(steep / 2, kind="weak")]
     seen = view_of_run(curve("GD", random), lines=lines)
@@ -604,11 +604,11 @@ def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsew
     assert strongest_bound(equal, gd, X[-1]).kind == "svd"
 
 
-def test_the_axis_says_which_loss_it_is(random):
+def test_the_axis_label_names_the_loss(random):
     assert view_of_run(curve("GD", random)).axes.y_label == "average square loss"
 
 
-def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
+def test_charts_label_axes_and_measures_by_symbols_and_labels():
     document = {
         "axes": [
             {"name": "size", "values": [4, 8], "symbol": "d"},
@@ -641,7 +641,7 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
     assert long.axes.y_label == "average square loss, relative to the AGD majoriser"
 
 
-def test_the_rates_of_a_learner_are_an_axis_of_its_own():
+def test_the_rates_of_a_learner_may_be_the_x_axis():
     learners = {"GD": gd([0.01, 0.02, 0.03]), "one": gd(0.015), "LLS": LLS}
     described = experiment("gaussian", learners=learners, d=8, replicas=3)
     picture = Picture(x="rate", measure=LOSS, lines=("ri-gaussian",))
@@ -662,7 +662,7 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
     np.testing.assert_allclose(first.curves[0].x, [10, 20, 30])
 
 
-def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
+def test_a_picture_along_rates_without_listed_rates_is_refused():
     document = raw(learners={"GD": gd(0.01)}, d=8)
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
     reason = r"there is no 'rate', because no learner has a list of rates such as lr = \[0\.1, 0\.2\]"
@@ -670,7 +670,7 @@ def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
         reading.parse(document)
 
 
-def test_a_picture_along_a_list_of_one_rate_has_that_place():
+def test_a_picture_along_a_single_listed_rate_has_one_place():
     described = experiment("hadamard", learners={"GD": gd([0.1])}, d=8)
     seen = view(Picture(x="rate", measure=LOSS), of_one(described, run(described)))
     (curve,) = seen.curves
@@ -679,7 +679,7 @@ def test_a_picture_along_a_list_of_one_rate_has_that_place():
     assert seen.lines[0].x.tolist() == [0.1]
 
 
-def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
+def test_an_array_along_a_measured_clock_has_the_values_along_time():
     document = presets.document("norms-diverge", ["protocol.records=20", "protocol.time=5", "claims=[]"])
     planned = presets.sweep_of("norms-diverge", document)
     results = run_sweep(planned)
@@ -693,7 +693,7 @@ def test_an_array_along_a_measured_clock_is_as_along_that_of_the_run():
         np.testing.assert_array_equal(measured_curve.y, other.y)
 
 
-def test_learners_without_a_measure_have_no_curve_and_the_reason_is_given():
+def test_learners_without_a_measure_have_a_reason_instead_of_a_curve():
     learners = {"GD": {**gd(0.1), "tends_to": "lls"}, "other": gd(0.1), "LLS": {**LLS, "role": "reference"}}
     described = experiment("gaussian", learners=learners, d=8, replicas=3, measures=[{"kind": "norm-ratio"}])
     picture = Picture(measure=catalogue.make("measures", "norm-ratio"))
@@ -704,7 +704,7 @@ def test_learners_without_a_measure_have_no_curve_and_the_reason_is_given():
     }, "a reference is none of those that are looked at"
 
 
-def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record():
+def test_a_picture_of_the_last_record_is_empty_before_any_record():
     end = {"measure": "loss", "below": 0.5}
     document = {
         "axes": [{"name": "size", "values": [2, 4]}],
@@ -721,7 +721,7 @@ def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record(
 
 @pytest.mark.parametrize("count", [7, 1003])
 @pytest.mark.parametrize("summary", ["mean", "median", "geometric", *SPREAD])
-def test_standard_errors_of_all_subsets_together_are_those_of_single_subsets(summary, count):
+def test_batched_standard_errors_match_single_subsets(summary, count):
     draws = np.random.default_rng(0).lognormal(size=(count, 3))
     if summary != "median":
         draws[2, 1] = draws[:-2, 2] = np.nan
@@ -742,7 +742,7 @@ def test_infinite_logarithms_have_no_standard_error(summary):
     assert list(np.isfinite(error)) == [summary == "geometric", True]
 
 
-def test_an_index_beyond_what_is_measured_is_no_divergence():
+def test_an_index_beyond_the_measured_values_is_no_divergence():
     spectrum = {"kind": "hessian-spectrum", "most": 4}
     document = {
         "problem": {"matrix": {"kind": "gaussian", "n": 4, "d": 2}, "target": "coin"},

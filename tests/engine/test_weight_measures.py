@@ -39,7 +39,7 @@ LENGTHS = ("1", "2", "max", "2/3", "fourier", "fourier-2/3")
 
 
 @pytest.mark.parametrize("relative", [False, True])
-def test_layers_move_by_the_length_of_the_difference(relative):
+def test_layer_movement_is_the_norm_of_the_weight_difference(relative):
     net = gd(0.05, kind="dense", widths=[3, 2], cb=0.5)
     measure = {"kind": "layer-movement", "relative": relative}
     matrix = {"kind": "gaussian", "n": 5, "d": 4}
@@ -155,7 +155,7 @@ def test_angles_to_the_least_norm_and_large_coefficients_equal_their_naive_twins
             np.testing.assert_allclose(values, twin, rtol=1e-8, atol=1e-12)
 
 
-def test_no_least_maximum_has_an_angle():
+def test_norm_angle_refuses_the_maximum_norm():
     document = raw("gaussian", d=D, labels="sign")
     document["pictures"] = [{"x": "k", "measure": {"kind": "norm-angle", "q": "max"}}]
     with pytest.raises(BadInput, match=r"max\|w_i\| has no gradient"):
@@ -190,7 +190,7 @@ def test_excess_risk_is_the_loss_on_new_rows_without_the_noise():
 
 
 @pytest.mark.parametrize("signs", [True, False])
-def test_excess_risk_takes_the_second_moment_that_a_family_declares(signs):
+def test_excess_risk_uses_the_declared_second_moment(signs):
     matrix = {"kind": "hadamard01", "row_signs": signs, "d": D}
     values, described = recorded("excess-risk", gd(0.05), matrix)
     w, moment = weights(described)[:, 0], described.problem.matrix.second_moment
@@ -198,7 +198,7 @@ def test_excess_risk_takes_the_second_moment_that_a_family_declares(signs):
     np.testing.assert_allclose(values[:, 0], expected, rtol=1e-9, atol=1e-12)
 
 
-def test_angle_error_is_the_share_of_new_rows_that_are_mistaken():
+def test_angle_error_is_the_error_rate_on_new_rows():
     values, described = recorded(
         "angle-error", LEARNERS["LLS"], {"kind": "gaussian", "d": D, "n": 20}, "feature", labels="sign"
     )
@@ -210,7 +210,7 @@ def test_angle_error_is_the_share_of_new_rows_that_are_mistaken():
         assert abs(share - values[k, 0]) <= 4 * math.sqrt(share * (1 - share) / len(rows))
 
 
-def test_angle_error_keeps_its_digits_near_0():
+def test_angle_error_is_accurate_near_0():
     """Of w = w* + ε e, cos = 1 − ε²/2 is 1 in float64 long before the angle is 0."""
     measure = named()["angle-error"]
     described = experiment("gaussian", d=D)
@@ -243,11 +243,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "words", "reason"), REFUSED)
-def test_a_measure_says_where_it_is_measured(name, words, reason):
+def test_the_error_about_an_unavailable_measure_names_its_requirement(name, words, reason):
     with pytest.raises(BadInput, match=f"{name} is measured only where {reason}"):
         experiment(learners={"it": gd(0.05)}, claims=claims_of(name), **{"d": D, **words})
 
 
-def test_measures_of_weights_are_recorded_only_where_a_claim_asks_for_them():
+def test_weight_measures_are_recorded_only_on_request():
     assert not set(run(experiment("gaussian", d=D)).curves[0].measures) & set(OF_WEIGHTS)
     assert set(OF_WEIGHTS) <= named().keys()

@@ -30,7 +30,7 @@ def layers(transfer, first, cw, depth, cb=0.0):
 
 
 @pytest.mark.parametrize("variance", [0.1, 1.0, 7.0])
-def test_a_gaussian_mean_is_the_integral(variance):
+def test_gaussian_mean_matches_numerical_integration(variance):
     def density(z):
         return np.exp(-z * z / (2 * variance)) / np.sqrt(2 * np.pi * variance)
 
@@ -41,18 +41,18 @@ def test_a_gaussian_mean_is_the_integral(variance):
 
 
 @pytest.mark.parametrize("cw", [0.5, 1.0, 2.2])
-def test_closed_forms_of_relu_and_the_identity(cw):
+def test_layer_variances_match_closed_forms_for_relu_and_identity(cw):
     expected = 3.0 * np.cumprod(np.full(30, cw / 2))
     np.testing.assert_allclose(layers(relu, 3.0, cw, 30), expected, rtol=1e-11)
     np.testing.assert_allclose(layers(identity, 3.0, cw, 30), expected * 2.0 ** np.arange(1, 31), rtol=1e-11)
 
 
-def test_every_layer_has_its_own_variances():
+def test_layer_variances_use_the_settings_of_each_layer():
     variances = wide_nets.layer_variances(identity, 2.0, [1.0, 3.0, 0.5], [1.0, 0.25, 7.0])
     np.testing.assert_allclose(variances, [2.0, 3.0 * (2.0 + 1.0), 0.5 * (9.0 + 0.25)], rtol=1e-12)
 
 
-def test_tanh_at_its_critical_point_falls_like_one_over_twice_the_layer():
+def test_critical_tanh_variances_decay_like_one_over_twice_the_layer():
     tanh_variances = layers(np.tanh, 1.0, 1.0, 1000)
     for layer, value in ((10, 1.0440), (100, 1.0138), (1000, 1.0023)):
         assert 2 * layer * tanh_variances[layer - 1] == pytest.approx(value, abs=1e-4)
@@ -75,7 +75,7 @@ def fixed_point(transfer, cw, cb, start=1.0):
     (2.0, 0.0, 0.617965, None, 1.10553),
     (1.3, 0.1, 0.419815, None, 0.81246),
 ])  # fmt: skip
-def test_fixed_points_of_tanh_and_what_happens_near_them(cw, cb, fixed, parallel, perpendicular):
+def test_fixed_points_of_tanh_have_the_printed_susceptibilities(cw, cb, fixed, parallel, perpendicular):
     variance = fixed_point(np.tanh, cw, cb)
     assert variance == pytest.approx(fixed, abs=1e-6)
     assert variance == pytest.approx(fixed_point(np.tanh, cw, cb, start=5.0), rel=1e-9)
@@ -104,7 +104,7 @@ def test_the_effect_of_finite_width_has_the_printed_size():
     np.testing.assert_allclose(wide_nets.log_moments(relu, [10, 40])[1], [0.5, 0.625], rtol=1e-10)
 
 
-def test_of_one_layer_the_first_order_of_relative_variances_is_all():
+def test_first_order_relative_variances_are_exact_for_one_layer():
     args = relu, lambda z: (z > 0) + 0.0, [1.3, 1.3], [2.0, 0.5], [7, 9]
     exact = wide_nets.relative_variances(relu, [7, 9])
     first = wide_nets.first_order_variances(*args)
@@ -113,7 +113,7 @@ def test_of_one_layer_the_first_order_of_relative_variances_is_all():
 
 
 @pytest.mark.parametrize(("layers", "expected"), [(1, 0.62729), (3, 1.80550)])
-def test_the_first_order_of_tanh_nets_is_that_of_the_theory_page(layers, expected):
+def test_first_order_variances_of_tanh_nets_match_the_theory_page(layers, expected):
     variances = wide_nets.layer_variances(np.tanh, 1.0, [1.0] * layers, [0.0] * layers)
     sizes = [1.0, *variances[:-1]], [1.0] * layers, [100] * layers
     relative = wide_nets.first_order_variances(np.tanh, lambda z: 1 - np.tanh(z) ** 2, *sizes)
@@ -133,7 +133,7 @@ def test_logarithms_of_layers_have_the_moments_of_the_theory_page(halved, width,
 
 
 @pytest.mark.parametrize(("transfer", "cw"), [(relu, 2.0), (relu, 1.8), (identity, 1.0)])
-def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
+def test_nets_with_explicit_matrices_have_the_computed_moments(transfer, cw):
     widths, draws, d = [128, 64], 1500, 8
     rng = np.random.default_rng(3)
     signal = np.tile(np.ones(d), (draws, 1))
@@ -155,7 +155,7 @@ def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
 
 
 @pytest.mark.parametrize("cosine", [0.0, 0.6, 1.0])
-def test_two_inputs_drawn_layer_by_layer_have_the_joint_law_of_a_dense_net(cosine):
+def test_two_inputs_drawn_layer_by_layer_match_a_dense_net_in_distribution(cosine):
     words = {"depth": 3, "width": 4, "activation": "relu", "cw": 2.0, "cb": 0.1}
     pair = torch.tensor([[2.0, 0.0, 0.0, 0.0], [2 * cosine, 2 * np.sqrt(1 - cosine**2), 0.0, 0.0]])
     instances, moments = DenseInstances(pair.double().expand(2000, 2, 4)), []
@@ -187,14 +187,14 @@ def of_pair(cosine, variance=1.0):
 
 
 @pytest.mark.parametrize("cosine", [-0.9, 0.0, 0.3, 0.9999, 1.0])
-def test_the_mean_of_a_product_is_the_arc_cosine_formula_for_relu(cosine):
+def test_the_mean_of_a_product_follows_the_arc_cosine_formula_for_relu(cosine):
     covariances = np.array([[[2.0, cosine * np.sqrt(6.0)], [cosine * np.sqrt(6.0), 3.0]]])
     mean = np.sqrt(6.0) * (np.sqrt(1 - cosine**2) + cosine * (np.pi - np.arccos(cosine))) / (2 * np.pi)
     assert wide_nets.product_mean(relu, covariances)[0] == pytest.approx(mean, abs=1e-13)
 
 
 @pytest.mark.parametrize("variance", [0.5, 2.0])
-def test_the_mean_of_a_product_is_the_double_integral_for_tanh(variance):
+def test_the_mean_of_a_product_matches_the_double_integral_for_tanh(variance):
     places, weights = np.polynomial.hermite_e.hermegauss(150)
     weights = weights / weights.sum()
     second = np.tanh(np.sqrt(variance) * (0.6 * places[:, None] + 0.8 * places)) @ weights
@@ -203,7 +203,7 @@ def test_the_mean_of_a_product_is_the_double_integral_for_tanh(variance):
 
 
 @pytest.mark.slow
-def test_correlations_are_those_of_the_page():
+def test_layer_correlations_match_the_theory_page():
     (of_relu,) = wide_nets.layer_correlations(relu, of_pair(0.0, 2.0), [2.0] * 100, [0.0] * 100)
     assert of_relu[[0, 1, 9, 99]] == pytest.approx([1 / np.pi, 0.49373, 0.87154, 0.996423], abs=5e-6)
     assert (1 - of_relu[99]) * 2 * 100**2 / (9 * np.pi**2) == pytest.approx(0.805, abs=5e-4)
@@ -212,7 +212,7 @@ def test_correlations_are_those_of_the_page():
         assert of_tanh[399] == pytest.approx(end, abs=6e-6)
 
 
-def test_layers_drawn_one_after_the_other_have_the_law_of_those_of_a_dense_net():
+def test_nets_drawn_layer_by_layer_match_dense_nets_in_distribution():
     words = {"depth": 3, "width": 6, "activation": "relu", "cw": 2.0, "cb": 0.1}
     x = torch.full((2000, 1, 4), 0.5, dtype=torch.float64)
     moments = []

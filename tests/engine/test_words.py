@@ -61,7 +61,7 @@ def texts(raw):
     return [described.title, described.story, picture.title, picture.marks[0].name, claim.text]
 
 
-def test_titles_story_marks_and_claims_say_the_numbers_of_the_set_up():
+def test_texts_contain_the_numbers_of_the_set_up():
     assert texts(DOCUMENT) == [
         "12 features and 12 steps, on 2 draws",
         "A learner fits 20 rows of 40 {as it is}; a target of 3 features.",
@@ -71,7 +71,7 @@ def test_titles_story_marks_and_claims_say_the_numbers_of_the_set_up():
     ]
 
 
-def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
+def test_texts_follow_changed_numbers_of_the_set_up():
     raw = changed("protocol.steps=500", "problem.matrix.n=30", "problem.matrix.d=5", "run.replicas=3")
     for change in ("problem.target.r=2", "claims[0].at=4", "claims[0].below=1.5", "pictures[0].at.size=8"):
         reading.apply(raw, change)
@@ -103,7 +103,7 @@ def test_no_text_keeps_the_old_number_when_a_number_of_the_set_up_changes():
         ("claims[0].text=After } it", "claims[0].text", "'}' has no matching brace; write {{ or }} for"),
     ],
 )  # fmt: skip
-def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, where, reason):
+def test_a_bad_expression_in_a_text_is_refused_with_its_place(change, where, reason):
     with pytest.raises(BadInput) as refusal:
         sweep_of(changed(change))
     assert refusal.value.where.startswith(where)
@@ -120,7 +120,7 @@ def test_the_message_lists_the_names_that_a_text_may_use():
     ("change", "where"),
     [("title={size} features", "title"), ("claims[0].text=Of {2size}", "claims[0].text")],
 )
-def test_a_text_that_would_say_another_number_at_another_point_of_the_axes_is_refused(change, where):
+def test_a_text_that_varies_along_an_axis_is_refused(change, where):
     with pytest.raises(BadInput, match=r"at size = 16, rate = 0\.125, the text .* differs") as refusal:
         sweep_of(changed(change))
     assert refusal.value.where == where
@@ -141,7 +141,7 @@ def test_a_number_in_a_text_is_written_in_its_digits():
         fill("{{x}}}", names)
 
 
-def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_resolved():
+def test_documents_keep_text_expressions_and_json_has_both_forms():
     full = in_full(DOCUMENT, first(DOCUMENT))
     assert full["title"] == DOCUMENT["title"]
     assert full["pictures"][0]["marks"][0] == {"name": "{y}, or 1/{d}", "x": None, "y": "1/d"}
@@ -156,7 +156,7 @@ def test_documents_keep_the_expressions_of_their_texts_and_json_says_given_and_r
     assert document["claims"][0]["text"] == "After 3 of 6 steps less than 9 is left"
 
 
-def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
+def test_an_experiment_written_as_a_document_escapes_braces_in_texts():
     described = first(DOCUMENT)
     document = as_document(described)
     assert document["story"].endswith("40 {{as it is}}; a target of 3 features.")
@@ -165,7 +165,7 @@ def test_an_experiment_as_a_document_says_its_texts_again_also_their_braces():
     assert as_document(DOCUMENT) == msgspec.to_builtins(DOCUMENT)
 
 
-def test_texts_follow_an_axis_that_is_called_otherwise_or_taken_away():
+def test_texts_follow_renamed_and_removed_axes():
     raw = changed("title=A rate of {rate}/{d} {{rate}}")
     changes.rename_axis(raw, "rate", "speed")
     assert raw["title"] == "A rate of {speed}/{d} {{rate}}"
@@ -173,9 +173,7 @@ def test_texts_follow_an_axis_that_is_called_otherwise_or_taken_away():
     assert raw["title"] == "A rate of {0.5}/{d} {{rate}}"
 
 
-def test_lists_of_presets_say_texts_with_their_numbers_and_their_digests_are_those_of_plain_ones(
-    tmp_path, monkeypatch
-):
+def test_preset_lists_resolve_texts_and_digest_them_like_plain_texts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plain_text = PRESET.replace("{2*steps}", "12").replace("{n}", "8").replace("{steps}", "6")
     (tmp_path / "mine.toml").write_text(PRESET)
@@ -214,5 +212,5 @@ claims = [{ kind = "value", text = "Of {n} rows", at = "6", below = "1 + 1" }]
 
 
 @pytest.mark.slow
-def test_lists_have_every_shipped_preset_with_its_texts():
+def test_the_preset_index_lists_every_shipped_preset():
     assert [entry.name for entry in preset_index.index()] == presets.names()

@@ -65,7 +65,7 @@ def small(**words):
     return experiment(learners=SMALL, d=16, **words)
 
 
-def test_a_run_from_start_to_finish():
+def test_an_uninterrupted_run_sends_its_events_and_completes_its_curves():
     watched = Watched(small())
     watched.worker.start()
     watched.end("finished")
@@ -77,7 +77,7 @@ def test_a_run_from_start_to_finish():
         assert curve.mean("loss") == pytest.approx(other.mean("loss"), abs=1e-14)
 
 
-def test_a_run_started_paused_stands_at_k_0():
+def test_a_run_started_paused_waits_at_k_0():
     watched = Watched(small())
     watched.worker.start(paused=True)
     watched.until("paused")
@@ -112,11 +112,11 @@ def lengths_once_asked(*asked):
     return lengths
 
 
-def test_steps_asked_at_once_are_all_made():
+def test_all_steps_requested_together_are_taken():
     assert lengths_once_asked("step", "step", "step") == [4, 4]
 
 
-def test_steps_still_to_be_made_end_when_the_run_goes_on():
+def test_resuming_a_run_discards_pending_steps():
     assert lengths_once_asked(*5 * ["step"], "resume", "pause") == [0, 0]
 
 
@@ -128,7 +128,7 @@ CONSISTENT = {
 """A record of its first learner takes up to 120 updates."""
 
 
-def test_a_step_goes_on_to_the_end_of_a_record_that_takes_many_updates():
+def test_a_step_completes_a_record_of_many_updates():
     watched = Watched(experiment("gaussian", **CONSISTENT))
     watched.worker.start(paused=True)
     for records in range(1, 4):
@@ -160,7 +160,7 @@ def test_the_last_step_finishes_the_run():
     assert watched.lengths == [3, 3]
 
 
-def test_a_paused_run_goes_on_where_it_was():
+def test_a_paused_run_resumes_to_its_end():
     watched = Watched(small())
     watched.worker.start(paused=True)
     watched.until("paused")
@@ -174,7 +174,7 @@ LONG = experiment("gaussian", learners={"wild": gd(3.0), "GD": gd(1e-4), "LLS": 
 """Its first learner diverges within a few records, which is a moment in the middle of the run."""
 
 
-def test_pause_in_the_middle_holds_all_learners_and_resume_completes_them():
+def test_pausing_holds_all_learners_and_resuming_completes_them():
     def during(watched, event):
         if isinstance(event, Diverged):
             watched.worker.pause()
@@ -193,7 +193,7 @@ def test_pause_in_the_middle_holds_all_learners_and_resume_completes_them():
     assert sum(isinstance(event, Diverged) for event in watched.received) == 1
 
 
-def test_stop_in_the_middle_keeps_the_curves_so_far():
+def test_a_stopped_run_keeps_its_partial_curves():
     def during(watched, event):
         if isinstance(event, Diverged):
             watched.worker.stop()
@@ -229,7 +229,7 @@ def test_a_large_run_stops_within_a_second():
     assert all(curve.length < 513 for curve in watched.trace.curves)
 
 
-def test_stop_before_the_data_are_drawn_is_obeyed():
+def test_a_stop_before_the_data_are_drawn_ends_the_run():
     watched = Watched(small())
     watched.worker.stop()
     watched.worker.start()
@@ -256,7 +256,7 @@ def test_an_exception_in_the_engine_becomes_a_failure_with_its_traceback(monkeyp
     assert watched.states == ["loading", "running", "failed"]
 
 
-def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
+def test_an_exception_before_the_data_are_drawn_becomes_a_failure(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("nothing to run")
 
@@ -268,7 +268,7 @@ def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
 
 
 @pytest.mark.parametrize("ending", [None, RuntimeError("broken"), BadInput("run.device", "is not there")])
-def test_memory_that_is_free_after_a_run_goes_back_to_the_system(monkeypatch, ending):
+def test_a_run_returns_freed_memory_to_the_system(monkeypatch, ending):
     def as_told(*_, **__):
         if ending is not None:
             raise ending
@@ -283,7 +283,7 @@ def test_memory_that_is_free_after_a_run_goes_back_to_the_system(monkeypatch, en
     assert given_back == [True]
 
 
-def test_torch_is_loaded_after_a_run_that_needed_none_of_it_and_later_runs_do_not_wait(monkeypatch):
+def test_torch_loads_after_a_numpy_run_without_delaying_later_runs(monkeypatch):
     loading, turn, loaded = threading.Event(), threading.Lock(), []
 
     def load(threads=None):
@@ -305,7 +305,7 @@ def test_torch_is_loaded_after_a_run_that_needed_none_of_it_and_later_runs_do_no
     assert loaded == [1, 1]
 
 
-def test_a_worker_that_is_stopped_after_its_run_loads_no_torch(monkeypatch):
+def test_a_worker_stopped_after_its_run_does_not_load_torch(monkeypatch):
     loaded = []
     monkeypatch.setattr("engine.runtime.worker.load_torch", loaded.append)
     monkeypatch.setattr("engine.runtime.worker.SECONDS_BEFORE_TORCH", 60.0)
@@ -317,7 +317,7 @@ def test_a_worker_that_is_stopped_after_its_run_loads_no_torch(monkeypatch):
     assert loaded == []
 
 
-def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
+def test_insufficient_memory_refuses_the_run(monkeypatch):
     monkeypatch.setattr(memory_estimate, "available", lambda device: 10)
     monkeypatch.setattr(memory_estimate, "GRANTED", 10)
     watched = Watched(small())
@@ -329,7 +329,7 @@ def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
     assert not any(isinstance(event, (Failed, Loaded)) for event in watched.received)
 
 
-def test_a_device_that_is_not_there_refuses_the_run(monkeypatch):
+def test_a_missing_device_refuses_the_run(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     watched = Watched(small(device="cuda:3"))
     watched.worker.start()
@@ -337,7 +337,7 @@ def test_a_device_that_is_not_there_refuses_the_run(monkeypatch):
     watched.end("failed")
 
 
-def test_files_that_vanished_since_reading_refuse_the_run(tmp_path):
+def test_files_deleted_since_reading_refuse_the_run(tmp_path):
     import numpy as np
 
     np.save(tmp_path / "X.npy", np.eye(4))
@@ -349,7 +349,7 @@ def test_files_that_vanished_since_reading_refuse_the_run(tmp_path):
     watched.end("failed")
 
 
-def test_two_workers_side_by_side_do_not_disturb_each_other():
+def test_two_concurrent_workers_give_the_results_of_single_workers():
     pair = [Watched(small(seed=seed)) for seed in (1, 2)]
     for watched in pair:
         watched.worker.start()
@@ -360,7 +360,7 @@ def test_two_workers_side_by_side_do_not_disturb_each_other():
             assert curve.mean("loss") == pytest.approx(other.mean("loss"), abs=1e-14)
 
 
-def test_workers_with_the_same_turn_are_at_work_one_after_the_other(monkeypatch):
+def test_workers_that_share_a_turn_work_in_turn(monkeypatch):
     draw, drawing, at_work = drawn_data.examples, threading.Event(), []
 
     def slow(*words):

@@ -15,7 +15,7 @@ THREE = {"kind": "clusters", "classes": 3, "centres": 1, "n": 60, "d": 5}
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.45, 1.0])
-def test_a_share_of_every_cluster_is_wrong_and_of_its_first_half_too(share):
+def test_a_given_share_of_each_cluster_and_half_cluster_is_mislabelled(share):
     data = data_of(experiment(FOUR, {"kind": "classes", "corrupted": share}, replicas=3))
     wrong = (data.labels != data.true_labels).numpy()
     for replica in wrong:
@@ -26,7 +26,7 @@ def test_a_share_of_every_cluster_is_wrong_and_of_its_first_half_too(share):
     assert share == 1 or not np.array_equal(wrong[0], wrong[1]), "which they are is drawn by every replica"
 
 
-def test_a_wrong_class_is_any_other():
+def test_wrong_classes_are_uniform_over_the_incorrect_classes():
     data = data_of(experiment(THREE, {"kind": "classes", "corrupted": 0.5}, replicas=40))
     given_classes, true = (
         label_array.view(40, 3, 60).argmax(1).numpy() for label_array in (data.labels, data.true_labels)
@@ -45,7 +45,7 @@ def error(described, **words):
 
 
 @pytest.mark.parametrize(("matrix", "outputs"), [(FOUR, 1), (THREE, "m")])
-def test_the_error_on_true_labels_is_that_of_the_same_predictions(matrix, outputs):
+def test_the_error_on_true_labels_ignores_corruption(matrix, outputs):
     learner = gd(0.1, kind="dense", widths=[4], outputs=outputs)
     target = {"kind": "classes", "corrupted": 0.5}
     described = experiment(matrix, target, learners={"it": learner}, protocol="at-init", replicas=2)
@@ -59,7 +59,7 @@ def test_the_error_on_true_labels_is_that_of_the_same_predictions(matrix, output
 
 
 @pytest.mark.parametrize("rows", ["all", "train", "test"])
-def test_the_output_of_a_cluster_is_the_size_of_its_mean(rows):
+def test_cluster_mean_is_the_mean_absolute_output_mean_of_clusters(rows):
     measure = catalogue.make("measures", "cluster-mean", rows=rows)
     protocol = {"kind": "steps", "steps": 1, "train": 30}
     learner = gd(0.1, kind="dense", widths=[4])
@@ -77,7 +77,7 @@ def test_the_output_of_a_cluster_is_the_size_of_its_mean(rows):
         experiment("gaussian", "feature", measures=[{"kind": "cluster-mean"}])
 
 
-def test_random_classes_are_as_likely_as_each_other_and_the_rows_do_not_matter():
+def test_random_classes_are_equally_likely_and_independent_of_rows():
     data = data_of(
         experiment({"kind": "gaussian", "n": 600, "d": 4}, {"kind": "coin", "classes": 3}, replicas=5)
     )

@@ -16,7 +16,7 @@ def test_every_preset_has_a_digest():
     assert {file.stem for file in FOLDER.glob("*.json")} == set(names())
 
 
-def test_no_digest_keeps_a_claim_that_failed():
+def test_no_digest_contains_a_failed_claim():
     failed = {
         name: [place for place, claim in enumerate(read(name)["claims"]) if not claim["holds"]]
         for name in names()
@@ -39,7 +39,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_digest_differs_by(change):
+def test_a_digest_differs_after_each_kind_of_change(change):
     digest = read("hadamard-128")
     assert differences(digest, digest) == []
     other = copy.deepcopy(digest)
@@ -47,7 +47,7 @@ def test_a_digest_differs_by(change):
     assert differences(digest, other)
 
 
-def test_rounding_is_no_difference():
+def test_rounding_errors_do_not_change_a_digest():
     digest = read("hadamard-128")
     other = copy.deepcopy(digest)
     losses = other["curves"][0]["loss"]["at"]
@@ -55,7 +55,7 @@ def test_rounding_is_no_difference():
     assert differences(digest, other) == []
 
 
-def test_numbers_that_steps_magnify_may_move_further_but_not_arbitrarily():
+def test_magnified_numbers_have_a_larger_finite_tolerance():
     digest = read("hadamard-128")
     other = copy.deepcopy(digest)
     losses = other["curves"][0]["loss"]["at"]

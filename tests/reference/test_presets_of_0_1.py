@@ -30,7 +30,7 @@ def numbers(preset_name: str) -> dict[str, Any]:
     return {**contents, "curves": curves, "bounds": []}
 
 
-def test_the_files_are_as_they_were():
+def test_the_presets_of_0_1_are_unchanged():
     content = hashlib.sha256()
     for file in FILES:
         content.update(f"{file.name}\n".encode() + file.read_bytes())
@@ -38,7 +38,7 @@ def test_the_files_are_as_they_were():
 
 
 @pytest.mark.slow
-def test_every_preset_is_read():
+def test_every_preset_of_0_1_is_accepted():
     refused = {}
     for file in FILES:
         try:
@@ -50,15 +50,15 @@ def test_every_preset_is_read():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
+def test_a_preset_of_0_1_is_accepted_at_all_points_of_its_axes(file: Path):
     assert documents.sweep_of(reading.read_raw(file)).points
 
 
 @pytest.mark.parametrize("preset_name", sorted(file.stem for file in NUMBERS.glob("*.json")))
 @pytest.mark.slow
-def test_a_preset_measures_what_it_measured_then(preset_name: str):
+def test_a_preset_of_0_1_measures_its_former_numbers(preset_name: str):
     assert differences(read(preset_name, NUMBERS), numbers(preset_name)) == []
 
 
-def test_there_are_the_numbers_of_twenty_presets():
+def test_numbers_of_twenty_presets_are_stored():
     assert len(list(NUMBERS.glob("*.json"))) == 20

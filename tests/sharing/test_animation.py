@@ -34,20 +34,20 @@ def few_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(animation, "FRAMES", 3)
 
 
-def test_curves_grow_along_x_and_lines_of_the_theory_stay() -> None:
+def test_curves_grow_along_x_while_lines_of_theory_stay() -> None:
     frames = list(growing(CHART, AXES, 5))
     assert [[series.name for series in frame] for frame in frames] == [["ri-signed", "GD"]] * 5
     assert [len(frame[1].x) for frame in frames] == [0, 4, 8, 12, 16]
     assert {len(frame[0].x) for frame in frames} == {16}
 
 
-def test_on_a_logarithmic_axis_they_grow_by_factors() -> None:
+def test_curves_on_a_log_axis_grow_by_factors() -> None:
     axes = replace(AXES, x_limits=(1.0, 16.0), x_log=True)
     assert [float(frame[1].x[-1]) for frame in growing(CHART, axes, 5)] == pytest.approx([1, 2, 4, 8, 16])
 
 
 @pytest.mark.slow
-def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
+def test_a_gif_has_a_picture_per_step_and_holds_the_last_picture() -> None:
     file = gif([Chart(CHART, AXES)], "A (GD) follows the line.")
     with Image.open(io.BytesIO(file)) as moving:
         assert (moving.format, moving.info["loop"]) == ("GIF", 0)
@@ -63,7 +63,7 @@ def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
     assert blue[0] < blue[1] < blue[2]
 
 
-def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
+def test_a_recording_is_asciicast_2_with_increasing_times() -> None:
     header, *events = (
         json.loads(line) for line in asciicast([Chart(CHART, AXES)], "A (GD) follows it.").splitlines()
     )
@@ -88,7 +88,7 @@ def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".cast"])
-def test_a_heat_map_has_nothing_that_grows(suffix: str) -> None:
+def test_an_animation_of_a_heat_map_is_refused(suffix: str) -> None:
     experiment = presets.load("hadamard-128")
     heat = HeatMap(np.arange(2), np.arange(2), np.zeros((2, 2)))
     pictures = type("Pictures", (), {"heat": heat})()

@@ -32,7 +32,7 @@ def ax() -> Iterator[Axes]:
     pyplot.close(figure)
 
 
-def test_five_lines_make_a_figure(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_figure_program_writes_a_png(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
     program = (
@@ -47,7 +47,7 @@ def test_five_lines_make_a_figure(tmp_path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (tmp_path / "mine.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_chart_has_the_numbers_colours_and_names_of_the_exported_one(trace: ht.Trace, ax: Axes) -> None:
+def test_a_notebook_chart_has_the_numbers_colours_and_names_of_an_export(trace: ht.Trace, ax: Axes) -> None:
     assert trace.plot(ax) is ax
     with palette.on_paper():
         drawing = plot(Look(trace.view()))
@@ -66,7 +66,7 @@ def test_a_chart_has_the_numbers_colours_and_names_of_the_exported_one(trace: ht
     )
 
 
-def test_the_legend_joins_equal_curves_as_the_screen_does(trace: ht.Trace, ax: Axes) -> None:
+def test_the_legend_joins_equal_curves_like_the_screen(trace: ht.Trace, ax: Axes) -> None:
     trace.plot(ax)
     legend = ax.get_legend()
     assert legend is not None
@@ -79,7 +79,7 @@ def test_the_legend_joins_equal_curves_as_the_screen_does(trace: ht.Trace, ax: A
         assert to_hex(handle.get_color()) == to_hex(line.get_color())  # type: ignore[attr-defined]
 
 
-def test_curves_along_each_other_share_their_line_by_turns(trace: ht.Trace, ax: Axes) -> None:
+def test_coinciding_curves_share_a_line_with_alternating_dashes(trace: ht.Trace, ax: Axes) -> None:
     trace.plot(ax)
     by_name = {line.get_label(): line for line in ax.lines}
     shared = [by_name[learner_name]._dash_pattern for learner_name in ("GD", "≡ least squares")]  # type: ignore[attr-defined]
@@ -87,7 +87,7 @@ def test_curves_along_each_other_share_their_line_by_turns(trace: ht.Trace, ax: 
     assert shared[0][0] != shared[1][0], "each begins where the other has its gap"
 
 
-def test_bounds_differ_in_their_dashes_and_the_legend_of_a_new_figure_covers_no_curve(
+def test_bounds_have_distinct_dashes_and_the_legend_covers_no_curve(
     trace: ht.Trace,
 ) -> None:
     axes = trace.plot()
@@ -121,7 +121,7 @@ def test_a_heat_map_is_drawn_with_its_scale(ax: Axes) -> None:
     assert len(ax.figure.axes) == 2, "the map and its scale"
 
 
-def test_an_unknown_picture_is_named_with_those_that_exist(trace: ht.Trace) -> None:
+def test_an_unknown_picture_is_refused_with_the_existing_names(trace: ht.Trace) -> None:
     with pytest.raises(ht.BadInput, match="no picture has this name; the names are loss"):
         trace.plot(picture="losses")
     with pytest.raises(ht.BadInput, match="no picture has this number; pictures have the numbers 0 to 0"):
@@ -141,7 +141,7 @@ def test_notebooks_show_the_svg_and_terminals_the_chart(trace: ht.Trace) -> None
     assert trace.headline().split()[0] in words
 
 
-def test_before_its_first_record_a_run_has_no_picture() -> None:
+def test_a_run_before_its_first_evaluation_point_cannot_be_plotted() -> None:
     with ht.start(
         ht.load("hadamard-128", "problem.matrix.d=1024", "claims=[]", "run.replicas=20")
     ) as running:

@@ -75,7 +75,7 @@ def columns(rows: list[dict[str, object]], series: str, name: str, column: str) 
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_table_holds_every_number_as_it_was_computed(
+def test_a_table_holds_every_computed_number_exactly(
     suffix: str, shown: Shown, trace: Trace, tmp_path: Path
 ) -> None:
     export(tmp_path / f"curves{suffix}", shown, "")
@@ -104,7 +104,7 @@ HOSTILE = [0.0, -0.0, 1.0, -2.5, 1 / 3, 1e-4, 9.999999999999999e-5, 5e-324, 1e16
 HOSTILE += [np.nan, np.inf, -np.inf]
 
 
-def test_every_number_of_a_csv_is_as_python_prints_it() -> None:
+def test_numbers_in_a_csv_file_are_written_like_python_floats() -> None:
     rng = np.random.default_rng(3)
     bits = rng.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
     common = 10.0 ** rng.uniform(-6, 18, 20_000)
@@ -112,7 +112,7 @@ def test_every_number_of_a_csv_is_as_python_prints_it() -> None:
     assert tables.as_text(values) == [repr(value) for value in values.tolist()]
 
 
-def test_a_csv_is_what_the_library_would_write_point_by_point(
+def test_a_csv_file_equals_the_output_of_the_csv_module(
     experiment: Experiment, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tables, "BLOCK", 7)
@@ -136,7 +136,7 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
     assert tables.as_csv(tables.of_run_views(losses, errors)) == naive.getvalue().encode()
 
 
-def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
+def test_exported_json_has_schema_2(shown: Shown, tmp_path: Path) -> None:
     export(tmp_path / "result.json", shown, "")
     assert json.loads((tmp_path / "result.json").read_text())["schema"] == 2
 
@@ -154,7 +154,7 @@ def without(library: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"{sys.executable} -m pip install {library}"
 
 
-def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_time(shown: Shown) -> None:
+def test_an_svg_chart_is_reproducible_and_contains_all_names_and_the_caption(shown: Shown) -> None:
     text = content(Path("one.svg"), shown, "")
     assert text == content(Path("two.svg"), shown, "")
     tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(text).iter()}
@@ -167,7 +167,7 @@ def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_tim
     assert shown.caption in " ".join(texts(text))
 
 
-def test_svg_is_made_without_a_library_and_what_needs_one_says_how_to_have_it(
+def test_svg_needs_no_library_and_other_formats_name_the_install_command(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     svg_with_libraries = content(Path("chart.svg"), shown, "")
@@ -182,7 +182,7 @@ def test_svg_is_made_without_a_library_and_what_needs_one_says_how_to_have_it(
     assert [suffix for suffix, kind in KINDS.items() if kind.remedy] == [".pdf", ".png", ".gif"]
 
 
-def test_a_library_that_is_there_and_cannot_be_loaded_is_one_line(
+def test_an_installed_library_that_fails_to_load_is_reported_on_one_line(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "resvg_py").mkdir()
@@ -205,9 +205,7 @@ def test_logarithmic_axes_are_labelled_with_numbers(experiment: Experiment, trac
 
 
 @pytest.mark.slow
-def test_a_chart_for_each_curve_on_the_screen_is_one_in_the_file(
-    experiment: Experiment, trace: Trace
-) -> None:
+def test_an_exported_file_has_a_chart_per_curve_like_the_screen(experiment: Experiment, trace: Trace) -> None:
     look = Look(view(of_run(experiment), of_one(experiment, trace)), options=ChartOptions(multiples=True))
     shown = with_look(Shown(experiment, experiment, trace), look)
     drawn = content(Path("chart.svg"), shown, "")
@@ -221,7 +219,9 @@ def test_a_chart_for_each_curve_on_the_screen_is_one_in_the_file(
     assert content(Path("chart.pdf"), shown, "").startswith(b"%PDF")
 
 
-def test_a_difference_on_the_screen_is_one_in_the_file(experiment: Experiment, trace: Trace) -> None:
+def test_an_exported_file_shows_the_difference_shown_on_the_screen(
+    experiment: Experiment, trace: Trace
+) -> None:
     losses = view(of_run(experiment), of_one(experiment, trace))
     look = Look(losses, pinned=[Pinned("run 1", losses)], options=ChartOptions(difference=True))
     shown = with_look(Shown(experiment, experiment, trace), look)
@@ -230,7 +230,7 @@ def test_a_difference_on_the_screen_is_one_in_the_file(experiment: Experiment, t
     assert all((series.y == 0).all() for series in marked), "a run differs by nothing from itself"
 
 
-def test_values_that_cannot_be_drawn_leave_a_gap_and_far_values_have_a_place() -> None:
+def test_undrawable_values_leave_a_gap_and_far_values_stay_finite() -> None:
     x = np.arange(6.0)
     y = np.array([1.0, 2.0, np.nan, 1e300, np.inf, 1.5])
     axes = Axes("", "", "", (0.0, 5.0), (0.0, 3.0))
@@ -246,7 +246,7 @@ def test_values_that_cannot_be_drawn_leave_a_gap_and_far_values_have_a_place() -
     assert "nan" not in text.decode()
 
 
-def test_a_name_that_is_too_long_for_the_legend_ends_in_an_ellipsis() -> None:
+def test_a_name_too_long_for_the_legend_ends_in_an_ellipsis() -> None:
     x, axes = np.array([0.0, 1.0]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
     [name] = [
         text
@@ -256,7 +256,7 @@ def test_a_name_that_is_too_long_for_the_legend_ends_in_an_ellipsis() -> None:
     assert name.endswith("…")
 
 
-def test_a_path_goes_through_its_points_and_lifts_the_pen_at_gaps() -> None:
+def test_a_path_passes_its_points_and_breaks_at_gaps() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.uniform(-1e5, 1e5, (2, 1000))
     y[[0, 7, 8, 500, 999]] = np.nan
@@ -268,7 +268,7 @@ def test_a_path_goes_through_its_points_and_lifts_the_pen_at_gaps() -> None:
     assert path_of(x, y).count("M") == 3
 
 
-def test_a_line_with_one_point_is_a_dot() -> None:
+def test_a_line_with_a_single_point_is_exported_as_a_dot() -> None:
     x, axes = np.array([0.5]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
     elements = ElementTree.fromstring(
         chart([Series("least norm", x, x, "#123456", "long")], axes).written()
@@ -276,7 +276,7 @@ def test_a_line_with_one_point_is_a_dot() -> None:
     assert [element.get("fill") for element in elements if element.tag.endswith("}circle")] == ["#123456"]
 
 
-def test_a_value_of_0_up_to_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axis() -> None:
+def test_a_rounding_error_is_an_arrow_at_the_foot_of_a_log_axis() -> None:
     x, y = np.arange(1.0, 6.0), np.array([1.0, 0.5, 0.25, 1e-20, 3e-21])
     axes = Axes("", "", "", (1.0, 5.0), (0.1, 1.0), y_log=True, y_rounding=1e-15)
     curve = Series("GD", x, y, "#123456", mark="A", band=(y / 2, y + 0.1))
@@ -290,7 +290,7 @@ def test_a_value_of_0_up_to_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_ax
     assert "2 points not drawn (0 up to rounding)" in texts(chart([curve], axes).written())
 
 
-def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
+def test_the_legend_of_a_file_names_only_drawn_lines() -> None:
     x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
     bound = Series("ri-gaussian", x, 0 * x, "#123456", "dashed")
     high = Series("GD", x, 3 * x, "#123456", mark="A")
@@ -301,7 +301,7 @@ def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
 
 
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])
-def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
+def test_an_exported_figure_uses_paper_colours_under_every_theme(
     look: palette.Palette, experiment: Experiment, trace: Trace, tmp_path: Path
 ) -> None:
     before = palette.current()
@@ -318,7 +318,7 @@ def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
 
 @pytest.mark.parametrize(("suffix", "begins"), [(".pdf", b"%PDF"), (".png", b"\x89PNG")])
 @pytest.mark.slow
-def test_the_other_figures_are_what_their_names_say(
+def test_other_figures_have_the_format_of_their_suffix(
     suffix: str, begins: bytes, shown: Shown, tmp_path: Path
 ) -> None:
     export(tmp_path / f"chart{suffix}", shown, "")
@@ -326,7 +326,7 @@ def test_the_other_figures_are_what_their_names_say(
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in KINDS if suffix != ".toml"])
-def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experiment, tmp_path: Path) -> None:
+def test_an_export_without_results_is_refused(suffix: str, experiment: Experiment, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="run the set-up first"):
         export(tmp_path / f"file{suffix}", Shown(experiment, experiment, None), "")
     assert not list(tmp_path.iterdir())
@@ -339,13 +339,17 @@ def test_a_parquet_file_has_the_caption_in_its_metadata(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("file_name", ["curves", "curves.xls", "missing/curves.csv"])
-def test_a_name_that_says_nothing_useful_is_refused(file_name: str, shown: Shown, tmp_path: Path) -> None:
+def test_an_export_with_an_unusable_file_name_is_refused(
+    file_name: str, shown: Shown, tmp_path: Path
+) -> None:
     with pytest.raises(BadInput):
         export(tmp_path / file_name, shown, "")
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
-def test_no_name_in_a_csv_is_a_formula(start: str, experiment: Experiment, tmp_path: Path) -> None:
+def test_names_in_a_csv_file_are_escaped_against_formulas(
+    start: str, experiment: Experiment, tmp_path: Path
+) -> None:
     name = f"{start}cmd|' /C calc'!A0"
     named = presets.load("hadamard-128", [*CHANGES, f'learners.GD.name="{name}"'])
     export(tmp_path / "curves.csv", finished(named, run(named)), "")
@@ -363,7 +367,7 @@ def missing(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize(("fault", "message"), [(broken, r"no such\ntable"), (missing, "libarrow.so")])
-def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
+def test_a_failed_parquet_export_is_one_line_and_leaves_no_file(
     fault: Callable[..., None], message: str, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "write_table", fault)
@@ -393,14 +397,14 @@ def test_a_download_has_a_plain_name(shown: Shown, file_name: str):
         download(file_name, shown)
 
 
-def test_a_download_is_what_the_file_would_be(shown: Shown, tmp_path: Path):
+def test_a_download_equals_the_exported_file(shown: Shown, tmp_path: Path):
     export(tmp_path / "curves.csv", shown, "")
     assert download("curves.csv", shown).read() == (tmp_path / "curves.csv").read_bytes()
     with pytest.raises(BadInput, match=r"use \.svg"):
         download("curves", shown)
 
 
-def test_a_bound_and_the_curve_along_it_are_seen_by_turns_and_a_region_is_shaded_lightly():
+def test_a_bound_and_its_coinciding_curve_alternate_and_a_region_is_shaded_lightly():
     x, top = np.linspace(0, 1, 9), np.linspace(1, 0, 9)
     axes = Axes("a chart", "x", "y", (0, 1), (0, 1))
     region = Series("", x, np.full(9, np.nan), "#112233", band=(np.full(9, -np.inf), top), is_region=True)
@@ -414,7 +418,7 @@ def test_a_bound_and_the_curve_along_it_are_seen_by_turns_and_a_region_is_shaded
     assert next(path.get("stroke-dasharray") for path in paths if path.get("stroke") == "#112233") == "14 14"
 
 
-def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
+def test_exported_names_of_lines_stand_beside_them_and_cover_no_curve():
     x, axes = np.linspace(0, 1, 99), Axes("a chart", "x", "y", (0, 1), (0, 1))
     lines = [
         Series(
@@ -439,7 +443,7 @@ def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
 
 
 @pytest.mark.parametrize("level", [0.0, 0.03, 0.0455, 0.06, 0.5, 0.94, 0.9545, 0.97, 1.0])
-def test_no_line_crosses_its_name_in_files(level: float):
+def test_exported_lines_do_not_cross_their_names(level: float):
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     line = Series("level", x, np.full(9, level), "#112233", style="dotted")
     elements = list(ElementTree.fromstring(chart([line], axes).written()).iter())
@@ -450,7 +454,7 @@ def test_no_line_crosses_its_name_in_files(level: float):
     assert not foot - 10 < height < foot + 3
 
 
-def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
+def test_exported_coinciding_lines_are_drawn_once_and_both_named():
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     short = Series("of two", x[:5], x[:5], "#112233", style="dashed")
     long_line = Series("of three", x, x, "#112233", style="dashed")

@@ -91,7 +91,7 @@ def dark_pixels(png: bytes) -> int:
 
 
 @pytest.mark.slow
-def test_a_font_that_was_installed_since_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
+def test_a_newly_installed_font_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
     without = dark_pixels(png(page("学習")))
     rendering._fonts_for.cache_clear()
     installed.append(str(font_file(tmp_path / "a.ttf", "Squares A", "学習")))
@@ -99,7 +99,7 @@ def test_a_font_that_was_installed_since_draws_the_letters(installed: list[str],
     assert rendering.fonts_for("A 学習 ±") == (("Squares A",), (installed[0],), "")
 
 
-def test_the_family_with_the_most_letters_comes_first_and_none_comes_in_vain(
+def test_the_family_with_the_most_letters_comes_first_and_useless_families_are_omitted(
     installed: list[str], tmp_path: Path
 ) -> None:
     letters = {"Squares B": "学", "Squares C": "学習者", "Squares D": "者名", "Last Resort": "学習者名前"}
@@ -124,13 +124,15 @@ def test_a_broken_font_has_no_letters(installed: list[str], tmp_path: Path) -> N
     assert rendering.fonts_for("学") == ((), (), "学")
 
 
-def test_other_fonts_are_drawn_as_outlines_in_a_page(installed: list[str], tmp_path: Path) -> None:
+def test_letters_of_other_fonts_are_embedded_as_outlines_in_a_pdf(
+    installed: list[str], tmp_path: Path
+) -> None:
     installed.append(str(font_file(tmp_path / "g.ttf", "Squares G", "学")))
     assert b"/Subtype /Type3" in pdf(page("学"))
     assert b"/Subtype /Type3" not in pdf(page("GD ±"))
 
 
-def test_controls_blanks_and_selectors_are_no_missing_letters() -> None:
+def test_controls_blanks_and_selectors_do_not_count_as_missing_letters() -> None:
     assert rendering.boxes("a\n\u3000\u200d\ufe0f\U000e0100é") == ""
 
 
@@ -141,7 +143,7 @@ def test_missing_letters_are_named_in_one_sentence() -> None:
 
 
 @pytest.mark.slow
-def test_letters_that_no_font_has_are_no_warning() -> None:
+def test_letters_missing_from_all_fonts_cause_no_warning() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         png(page("学習"))
@@ -157,7 +159,7 @@ def test_the_fonts_of_the_program_have_the_letters_of_its_legends() -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".gif"])
 @pytest.mark.slow
-def test_an_export_names_missing_letters_on_standard_error_and_is_written(
+def test_an_export_is_written_and_names_missing_letters_on_standard_error(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -174,7 +176,7 @@ def test_libraries_are_silent_about_fonts() -> None:
 
 
 @pytest.mark.slow
-def test_standard_error_is_empty_where_matplotlib_has_no_folder_and_a_family_is_not_there(
+def test_standard_error_stays_empty_without_a_matplotlib_folder_and_font(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine.toml").write_text(PRESET.replace("学習", "GD ±"), encoding="utf-8")

@@ -37,7 +37,7 @@ def tags(svg: str) -> set[str]:
     return {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(svg).iter()}
 
 
-def test_it_is_vector_graphics_with_all_words_and_the_same_each_time() -> None:
+def test_a_heat_map_page_is_reproducible_vector_graphics_with_all_words() -> None:
     text = heat_map_page(heat()).written().decode()
     assert text == heat_map_page(heat()).written().decode()
     assert "image" not in tags(text)
@@ -56,7 +56,7 @@ def test_it_is_vector_graphics_with_all_words_and_the_same_each_time() -> None:
         assert f">{word}<" in text
 
 
-def test_more_is_darker_on_paper() -> None:
+def test_higher_values_are_darker_on_paper() -> None:
     text = heat_map_page(heat()).written().decode()
     for red, green, blue in colour_map(dark_is_more=True).colours[[0, -1]].tolist():
         assert f"#{red:02x}{green:02x}{blue:02x}" in text
@@ -70,12 +70,12 @@ def test_missing_cells_are_hatched_and_named_if_there_are_any() -> None:
     assert "not computed yet" not in svg_without_gaps
 
 
-def test_values_that_the_scale_cannot_show_are_announced() -> None:
+def test_a_remark_counts_values_outside_the_scale() -> None:
     text = heat_map_page(heat(np.array([[0.0, 1.0, math.inf], [1.0, 2.0, 3.0]]))).written().decode()
     assert "variance (1 infinite, 1 not above 0)" in text
 
 
-def test_the_cells_are_where_and_as_the_values_are() -> None:
+def test_cells_have_the_positions_and_colours_of_their_values() -> None:
     heat_map = HeatMap(np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([[0.0, 0.0], [0.0, 1.0]]))
     least, greatest = (
         "#{:02x}{:02x}{:02x}".format(*c) for c in colour_map(dark_is_more=True).colours[[0, -1]]
@@ -88,7 +88,7 @@ def test_the_cells_are_where_and_as_the_values_are() -> None:
     assert float(above[0]) == pytest.approx(float(beside[0]) + float(beside[2]), abs=0.02)
 
 
-def test_a_map_of_more_cells_than_pixels_takes_no_more_room_than_pixels_would() -> None:
+def test_the_file_size_of_a_large_map_is_bounded_by_its_pixels() -> None:
     z = np.arange(2000.0 * 3).reshape(3, 2000) % 977
     text = heat_map_page(HeatMap(np.arange(2000.0), np.arange(3.0), z)).written()
     assert text.count(b"M") < 3 * 720 + 200

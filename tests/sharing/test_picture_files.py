@@ -56,7 +56,7 @@ def test_another_picture_replaces_a_heat_map(shown: Shown):
     assert chart.pictures.heat is None
 
 
-def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
+def test_a_table_contains_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
     table = rows(content(Path("a.csv"), shown, ""))
     end = [row for row in table if row["picture"] == "end" and row["series"] == "learner"]
     assert [(row["name"], float(row["x"]), row["y"]) for row in end] == [("GD", 4.0, ""), ("GD", 8.0, "")]
@@ -71,7 +71,7 @@ def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, res
     assert {row["series"] for row in table} == {"learner", "lower"}
 
 
-def test_parquet_has_the_same_as_csv(shown: Shown):
+def test_parquet_and_csv_contain_the_same_values(shown: Shown):
     from pyarrow import parquet
 
     table = parquet.read_table(io.BytesIO(content(Path("a.parquet"), shown, "")))
@@ -82,20 +82,20 @@ def test_parquet_has_the_same_as_csv(shown: Shown):
     assert b"At size = 8, average square loss is" in table.schema.metadata[b"end: caption"]
 
 
-def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
+def test_exported_json_contains_all_pictures_and_claims(shown: Shown):
     assert shown.pictures is not None
     drawn_results = shown.pictures.results
     assert content(Path("a.json"), shown, "") == encode(DOCUMENT, drawn_results, judge(drawn_results))
     assert json.loads(content(Path("a.json"), shown, ""))["schema"] == 2
 
 
-def test_the_figure_is_that_of_the_picture_which_is_shown(shown: Shown):
+def test_the_exported_figure_shows_the_chosen_picture(shown: Shown):
     assert b">size<" in content(Path("a.svg"), shown, "")
     heat = with_picture(shown, 1, "GD")
     assert b">Map<" in content(Path("a.svg"), heat, "")
 
 
-def test_results_that_are_exported_do_not_grow(results: Results):
+def test_results_being_exported_do_not_grow(results: Results):
     snapshot = results.snapshot()
     assert snapshot.traces.keys() == results.traces.keys()
     assert all(snapshot.traces[number] is not results.traces[number] for number in snapshot.traces)

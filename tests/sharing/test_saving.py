@@ -42,7 +42,7 @@ print(*os.listdir(file.parent))
 """
 
 
-def test_a_file_is_whole_after_every_kill_and_at_most_one_leftover_waits_for_the_next_writer(
+def test_a_file_is_complete_after_every_kill_and_leftovers_are_removed(
     tmp_path: Path,
 ) -> None:
     done = subprocess.run(
@@ -103,7 +103,7 @@ BAD_PATHS = {
 
 
 @pytest.mark.parametrize("file_name", BAD_PATHS)
-def test_a_path_that_cannot_be_is_one_line(
+def test_an_invalid_path_is_reported_on_one_line(
     file_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -121,7 +121,7 @@ def test_a_path_that_cannot_be_is_one_line(
     assert Path("pipe").is_fifo()
 
 
-def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_without_permission_is_reported_on_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o000)
     root = os.geteuid() == 0
@@ -140,7 +140,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
         folder.chmod(0o700)
 
 
-def test_every_broken_file_is_kept(tmp_path: Path) -> None:
+def test_every_broken_file_is_kept_under_a_numbered_name(tmp_path: Path) -> None:
     def broken(content: bytes) -> None:
         raise ValueError("it makes no sense")
 

@@ -73,7 +73,7 @@ def drawings(request: pytest.FixtureRequest) -> tuple[list[Series], SvgPage, Fra
     return series, page, *screen_of(series, axes, page)
 
 
-def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_its_axis(
+def test_exported_ticks_include_all_ticks_of_the_screen(
     drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     _, page, layout, _ = drawings
@@ -86,7 +86,7 @@ def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_i
     assert len(labels) - len(up) - len(along) <= 3
 
 
-def test_letters_are_those_of_the_screen_in_their_colours(
+def test_exported_letters_equal_those_of_the_screen_in_their_colours(
     drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
@@ -98,7 +98,7 @@ def test_letters_are_those_of_the_screen_in_their_colours(
     )
 
 
-def test_the_legend_has_the_order_of_the_screen(
+def test_an_exported_legend_has_the_order_of_the_screen(
     drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
@@ -114,7 +114,7 @@ def test_the_legend_has_the_order_of_the_screen(
     assert [element.text.split()[0] for element in on_page] == [first for first, _, _ in marked]
 
 
-def test_a_heat_map_has_the_numbers_of_the_screen_beside_its_axes_and_its_bar() -> None:
+def test_an_exported_heat_map_has_the_ticks_of_the_screen() -> None:
     heat = HeatMap(np.arange(1.0, 9), np.arange(12.0), np.arange(96.0).reshape(12, 8), z_label="value")
     page = heat_map_page(heat)
     layout = arrange(heat.axes, 90, page.rows + 3, (1, 2))
@@ -130,7 +130,7 @@ def test_a_heat_map_has_the_numbers_of_the_screen_beside_its_axes_and_its_bar() 
     assert over[-1] == "value"
 
 
-def test_curves_that_run_along_each_other_are_one_line_by_turns_and_no_dash_lies_on_another() -> None:
+def test_coinciding_curves_share_a_line_with_disjoint_dashes() -> None:
     first = Series("GD", X, 1 - X, "#0000aa", "long", mark="A")
     second = Series("least squares", X, 1 - X, "#00aa00", "long", mark="B")
     bound = Series("bound", X, 1 - X, "#111111", "dashed", formula="1 − x")
@@ -145,7 +145,7 @@ def test_curves_that_run_along_each_other_are_one_line_by_turns_and_no_dash_lies
     assert written[-4:] == ["≡ B", "least squares", "≡", "bound 1 − x"]
 
 
-def test_a_curve_that_goes_on_where_the_shared_line_has_ended_is_drawn_to_its_end() -> None:
+def test_a_curve_that_outlasts_its_shared_line_is_drawn_to_its_end() -> None:
     short = Series("short", X[:33], X[:33], "#0000aa", mark="A")
     long = Series("long", X, X, "#00aa00", mark="B")
     page = chart([short, long], AXES)
@@ -158,7 +158,7 @@ def test_a_curve_that_goes_on_where_the_shared_line_has_ended_is_drawn_to_its_en
     assert max(ends) == pytest.approx(page.right, abs=0.02)
 
 
-def test_no_segment_is_missing_where_the_shared_line_has_ended() -> None:
+def test_the_longer_curve_continues_at_the_end_of_the_shared_line() -> None:
     x = np.linspace(0, 1, 5)
     page = chart([Series("short", x[:3], x[:3], "#0000aa", mark="A"), Series("long", x, x, "#00aa00")], AXES)
     starts = [
@@ -195,18 +195,18 @@ def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: SvgPage)
     assert (below.mean(2) < 128).sum() > 50, "the headline is below"
 
 
-def test_a_png_is_the_same_each_time_whatever_fonts_are_installed(page: SvgPage) -> None:
+def test_a_png_is_reproducible_and_independent_of_installed_fonts(page: SvgPage) -> None:
     assert png(page, 1) == png(page, 1)
 
 
-def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: SvgPage) -> None:
+def test_a_pdf_is_reproducible_and_contains_the_page_text_as_text(page: SvgPage) -> None:
     content = pdf(page)
     assert content.startswith(b"%PDF")
     assert b"/Subtype /Type42" in content or b"/FontFile2" in content
     assert content == pdf(page)
 
 
-def test_growing_curves_are_cut_at_their_place_and_the_headline_comes_at_the_end(page: SvgPage) -> None:
+def test_growing_curves_end_at_their_place_and_the_headline_comes_last(page: SvgPage) -> None:
     def dark(share: float) -> tuple[int, int]:
         page.grow(share)
         with Image.open(io.BytesIO(png(page, 1))) as picture:

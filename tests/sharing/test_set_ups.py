@@ -81,14 +81,14 @@ def test_an_edited_set_up_survives_being_saved(edit: str) -> None:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_the_command_line_says_the_set_up(edit: str) -> None:
+def test_the_command_line_reproduces_the_set_up(edit: str) -> None:
     name, option, preset, *rest = shlex.split(command_line(changed(edit), "hadamard-128", "--run"))
     assert (name, option, preset, rest[-1]) == ("hadamard-tui", "--preset", "hadamard-128", "--run")
     assert set(rest[:-1:2]) <= {"--set"}
     assert presets.document(preset, rest[1:-1:2]) == changed(edit)
 
 
-def test_a_single_value_is_a_single_change() -> None:
+def test_a_single_changed_value_is_a_single_set_option() -> None:
     for change in ("run.seed=7", 'learners[0].update.lr="1/(4d)"'):
         assert overrides("hadamard-128", presets.document("hadamard-128", [change])) == [change]
     same = presets.document("hadamard-128")
@@ -97,17 +97,19 @@ def test_a_single_value_is_a_single_change() -> None:
 
 @pytest.mark.slow
 @looped("preset_name", presets.names())
-def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(preset_name: str) -> None:
+def test_a_set_up_is_expressed_as_changes_of_the_base_preset(preset_name: str) -> None:
     assert presets.document(BASE, overrides(BASE, document(preset_name))) == document(preset_name)
 
 
-def test_a_set_up_of_a_preset_that_is_gone_is_said_as_one_of_no_preset() -> None:
+def test_a_set_up_of_a_missing_preset_is_expressed_as_without_a_preset() -> None:
     changes = [part for change in overrides(BASE, document("zero-one-128")) for part in ("--set", change)]
     words = shlex.split(command_line(document("zero-one-128"), "no-longer-there.toml"))
     assert words == ["hadamard-tui", "--preset", BASE, *changes]
 
 
-def test_data_files_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_set_up_has_absolute_paths_of_data_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     np.save(tmp_path / "X.npy", np.eye(4))
     raw = tomllib.loads(as_toml(changed("nothing")))
     raw["problem"]["matrix"] = {"kind": "file", "path": "X.npy"}
@@ -120,7 +122,7 @@ def test_data_files_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     "value", [True, 3, 0.1, 1e-30, 1e22, 'a "b" \\ \n \x7f é', [1, [2.5]], {"a b": {"c": 1}}]
 )
-def test_a_value_on_one_line_is_read_back(value: object) -> None:
+def test_a_value_on_one_line_survives_a_round_trip(value: object) -> None:
     text = inline_toml(value)
     assert "\n" not in text
     assert tomllib.loads(f"value = {text}")["value"] == value

@@ -72,7 +72,7 @@ def page() -> str:
     return web_page.web_page(results, judge(results), "hadamard-128", DOCUMENT).decode()
 
 
-def test_a_page_is_whole_and_loads_nothing(page: str) -> None:
+def test_a_page_loads_no_external_resources(page: str) -> None:
     check_that_it_loads_nothing(page)
 
 
@@ -93,7 +93,7 @@ def check_that_it_loads_nothing(page: str) -> None:
         assert name in ids
 
 
-def test_a_page_says_what_the_run_has_shown(page: str) -> None:
+def test_a_page_shows_title_source_charts_claims_and_command(page: str) -> None:
     for words in ("Eight &lt;features&gt;", "Look at this.", "Source: WKA21", "rotation-invariant bound"):
         assert words in page
     assert "✓" in page
@@ -102,7 +102,7 @@ def test_a_page_says_what_the_run_has_shown(page: str) -> None:
     assert page.count("<figure>") == 3, "a chart, and a map of each learner"
 
 
-def test_a_heat_map_has_its_legend_in_a_table_and_the_name_of_its_colours_above() -> None:
+def test_a_heat_map_page_has_a_legend_table_and_names_its_colours() -> None:
     figure = web_page._heat_figure(heat(), "map", "")
     svg, table = figure.split("<table>")
     assert "colour: variance" in svg.split("<svg")[0]
@@ -111,14 +111,14 @@ def test_a_heat_map_has_its_legend_in_a_table_and_the_name_of_its_colours_above(
         assert words not in svg
 
 
-def test_a_page_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oversized_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web_page, "LARGEST", 1000)
     results = run_sweep(documents.sweep_of(DOCUMENT))
     with pytest.raises(BadInput, match="1,000 is the limit"):
         web_page.web_page(results, judge(results), "hadamard-128", DOCUMENT)
 
 
-def test_the_index_has_each_page_under_its_subject() -> None:
+def test_the_index_lists_each_page_under_its_subject() -> None:
     entries = [
         IndexEntry("a b.html", "First", "It falls.", "Nets", 3, 2),
         IndexEntry("b.html", "Second & last", "It stays.", "Nets", 1, 1),
@@ -131,7 +131,9 @@ def test_the_index_has_each_page_under_its_subject() -> None:
     assert "2 of 3 claims hold" in text
 
 
-def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_result_is_shared_and_reported_without_a_new_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert (
         main(["run", "hadamard-128", "--set", "problem.matrix.d=16", "--set", "claims=[]", "--out", "r.json"])
@@ -219,7 +221,7 @@ def test_a_path_is_shared_as_one_page_with_all_its_stops(
     assert "to share a changed set-up, give a preset, not a path" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_result_is_refused_in_one_line(
+def test_a_file_without_a_result_is_refused_on_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -75,7 +75,7 @@ def installed(folder: Path) -> Path:
     return folder / "fresh" / "bin" / "hadamard-tui"
 
 
-def test_a_fresh_installation_has_every_preset_runs_judges_draws_and_can_be_imported(tmp_path: Path) -> None:
+def test_a_fresh_installation_has_all_presets_and_runs_judges_draws_and_imports(tmp_path: Path) -> None:
     """It is a single test, because every process that runs tests would install a program of its own."""
     program = installed(tmp_path)
     python = program.parent / "python"

@@ -51,6 +51,7 @@ def compose(
     playhead: float | None = None,
     legend_lines: int = 1,
     most_legend_lines: int | None = None,
+    legend_margin: int = 0,
 ) -> ChartSheet:
     """Lay out a chart in width × height characters.
 
@@ -61,13 +62,14 @@ def compose(
         legend_lines: the number of legend lines that is tried first.
         most_legend_lines: the maximum number of legend lines, for charts beside a table that also names the
             curves. By default, the legend takes as many lines as it needs and the chart allows.
+        legend_margin: the number of blank columns at the right end of the legend.
     """
     tried: set[int] = set()
     while True:
         tried.add(legend_lines)
         surround = frame(axes, width, height - legend_lines)
         picture = paint_series(series, axes, surround.columns, surround.rows, playhead)
-        names = _chart_legend(series, axes, picture, width, height, note, most_legend_lines)
+        names = _chart_legend(series, axes, picture, width - legend_margin, height, note, most_legend_lines)
         needed = len(names)
         if needed == legend_lines or (needed in tried and legend_lines == max(tried)):
             return ChartSheet(surround, picture, names, legend_lines)

@@ -6,7 +6,7 @@ Names are shortened until the legend fits.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -470,12 +470,27 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
         named = [
             [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
         ]
-        named_lines = [
-            [(f"{line.relation}{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items()
-        ]
+        named_lines = _line_entries(lines)
         if axis_values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
             yield [*named, [(axis_values, -1)], *named_lines]
         yield [*named, *named_lines]
+
+
+def _line_entries(lines: Mapping[str, EntryPart]) -> list[list[tuple[str, int]]]:
+    """Return legend entries of theory lines by name. Lines with a relation are in the entry of their lead.
+
+    Lines with the same sample as their lead need no sample: "╌╌╌ bound of A ≡ of B".
+    """
+    entries: list[list[tuple[str, int]]] = []
+    sample = ""
+    for line_name, line in lines.items():
+        if not line.relation:
+            sample = line.sample
+            entries.append([(f"{sample} {line_name}", line.at)])
+            continue
+        text = line_name if line.sample == sample else f"{line.sample} {line_name}"
+        entries[-1].append((f"{line.relation}{text}", line.at))
+    return entries
 
 
 def _values_in_order(names_by_learner: Sequence[Sequence[str]]) -> str:
