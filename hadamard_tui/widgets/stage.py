@@ -107,9 +107,12 @@ class PanelWords(Words):
 
     def _mark_if_cut(self) -> None:
         keys = shown_keys("page_down").split()
-        if self.screen.has_class(TOUR):  # on a tour, page down goes to the next stop
-            keys = [key_name for key_name in keys if key_name != printed_key("pagedown")]
+        page_down, is_tour = printed_key("pagedown"), self.screen.has_class(TOUR)
+        if is_tour:
+            keys = [key_name for key_name in keys if key_name != page_down]
         reads_on = [f"{key_name} reads on" for key_name in keys[:1]]
+        if is_tour:
+            reads_on.append(f"{page_down} goes to the next stop")
         if not self.screen.has_class(FULL):
             reads_on.append(f"{key('full')} shows it alone")
         self.border_subtitle = " · ".join(reads_on)
