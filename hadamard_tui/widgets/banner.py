@@ -130,8 +130,8 @@ class Banner(Horizontal):
         if now is None or now.value is None:
             best.show(NOTHING, value_name)
             return
-        value = count_text(now.value) if now.is_count else f"{now.value:.3f}"
-        best.show(value, f"{value_name} of {now.name}", f"{now.mark}: {value_name}")
+        value_text = count_text(now.value) if now.is_count else f"{now.value:.3f}"
+        best.show(value_text, f"{value_name} of {now.name}", f"{now.mark}: {value_name}")
         if now.line is None:
             return
         line = "bound" if now.line.direction in FROM_BELOW else "line"
