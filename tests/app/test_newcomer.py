@@ -26,6 +26,7 @@ from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.screen_lines import Keys
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.tabs import PictureRow
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -94,6 +95,8 @@ def test_the_story_names_the_row_that_causes_the_peak():
 async def test_the_law_shows_its_slopes_with_their_reasons(size: tuple[int, int]):
     app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, size) as pilot:
+        row = app.laboratory.query_one(PictureRow)
+        await until(pilot, lambda: len(row.names) == 2)  # the stored law is read after the first paint
         await pilot.press("i")
         await until(pilot, lambda: app.laboratory.query_one(Stage).has_law_chosen)
         await until(pilot, lambda: "why log d:" in screen_text(app))

@@ -163,7 +163,7 @@ def test_the_first_panels_have_digit_keys_and_descriptions():
     assert list(numbers) == [str(number % 10) for number in range(1, min(len(ABOUT), DIGITS) + 1)]
     assert (
         list(numbers.values())
-        == [f"{WORDS[panel_name]}: {about}" for panel_name, about in ABOUT.items()][:DIGITS]
+        == [f"Open {WORDS[panel_name]}: {about}" for panel_name, about in ABOUT.items()][:DIGITS]
     )
 
 

@@ -481,7 +481,7 @@ def test_summing_target_features_takes_under_six_times_the_label_memory():
     assert peak < 6 * labels.nbytes
 
 
-@pytest.mark.parametrize(("d", "expected"), [(64, 1), (1024, 2)])
+@pytest.mark.parametrize(("d", "expected"), [(64, 1), (4096, 2)])
 def test_a_small_run_uses_one_thread_and_restores_the_thread_count(d, expected):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
