@@ -193,8 +193,15 @@ class Comparing(Claim, frozen=True, kw_only=True):
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
-    def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """Compare a measured number with the expected one. `subject` begins the outcome's message."""
+    def compared(
+        self, measured: float, stderr: float | None = None, subject: str = "", summary: str = "mean"
+    ) -> Outcome:
+        """Compare a measured number with the expected one.
+
+        Args:
+            subject: begin of the outcome's message.
+            summary: summary of the replicas from which the number was computed.
+        """
         tolerance = float(self.tolerance(stderr))
         has_tolerance = self.within is not None or self.standard_errors is not None
         allowed = f" ± {number(tolerance, 2)}" if has_tolerance else ""
@@ -214,7 +221,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
             sign, other = "in", f"[{written(low)}, {written(high)}]{allowed}"
-        error = f" ({_stderr_in_words(stderr)})" if subject and stderr is not None else ""
+        error = f" ({_stderr_in_words(stderr, summary)})" if subject and stderr is not None else ""
         detail = f"{subject}{written(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
@@ -279,12 +286,22 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         allowed = errors[places] if errors is not None and self.standard_errors else None
         worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])
         subject = f"at {where(view, curve.x[worst])} the {self.kind} to {name} is "
-        return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), subject)
+        return self.compared(
+            float(numbers[worst]),
+            None if errors is None else float(errors[worst]),
+            subject,
+            view.picture.summary,
+        )
 
 
-def _stderr_in_words(stderr: float) -> str:
-    """Return a standard error over replicas as text. It is 0 if all replicas have the same number."""
-    return f"standard error {number(stderr, 2)}" if stderr else "the same in every replica"
+def _stderr_in_words(stderr: float, summary: str) -> str:
+    """Return a standard error over replicas as text.
+
+    The standard error of a mean is 0 only if all replicas have the same number. That of a median is also 0 if
+    a few replicas differ.
+    """
+    is_same = stderr == 0 and summary in ("mean", "geometric")
+    return "the same in every replica" if is_same else f"standard error {number(stderr, 2)}"
 
 
 def digits(value: float, tolerance: float) -> int:

@@ -50,7 +50,9 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
         if np.isnan(measured):
             return self.fails(f"it does not cross {name}")
         stderr = standard_error(lambda take: crossing(take(curve) - other(take)), curve)
-        return self.compared(measured, stderr, f"it crosses {name} at {view.picture.x} = ")
+        return self.compared(
+            measured, stderr, f"it crosses {name} at {view.picture.x} = ", view.picture.summary
+        )
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:

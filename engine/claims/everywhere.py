@@ -40,4 +40,6 @@ class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
         x, y = float(heat.x[columns[worst]]), float(heat.y[rows[worst]])
         place = f"{view.picture.x} = {x:g}, {view.picture.y} = {y:g}"
         error = None if stderr is None else float(stderr[worst])
-        return self.compared(float(values[worst]), error, f"{name_of(view)} at {place} is ")
+        return self.compared(
+            float(values[worst]), error, f"{name_of(view)} at {place} is ", view.picture.summary
+        )

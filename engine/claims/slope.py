@@ -99,7 +99,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         measured = self._fitted_slope(curve.x[usable], curve.y[usable])
         stderr = standard_error(lambda take: self._fitted_slope(curve.x[usable], take(curve)[usable]), curve)
         count = np.count_nonzero(usable)
-        return self.compared(measured, stderr, f"over {count} points the slope is ")
+        return self.compared(measured, stderr, f"over {count} points the slope is ", view.picture.summary)
 
     def _is_usable(self, x: Floats, y: Floats) -> np.ndarray:
         finite = np.isfinite(x) & np.isfinite(y)

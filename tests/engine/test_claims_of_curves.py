@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from building import experiment, gd
+from building import experiment, gd, raw
 
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.runtime.sweep_run import run_sweep
+from engine.spec import reading
 from engine.spec.documents import sweep_of
 
 RECORDS = 9
@@ -118,6 +119,18 @@ def test_details_of_a_slope_shared_by_all_replicas_omit_the_standard_error():
     assert outcome.stderr == 0
     assert "(the same in every replica)" in outcome.detail
     assert "standard error" not in outcome.detail
+
+
+def test_a_median_without_error_is_not_called_the_same_in_every_replica():
+    half = np.full((21, RECORDS), 0.5)
+    half[0] = 0.25
+    curves = [curve("it", half), curve("one", np.ones((21, RECORDS)))]
+    claim = {"text": "It is so", "kind": "difference", "curve": "it", "to": "one", "at": 4, "below": 0}
+    document = raw(d=RECORDS - 1, learners={"it": gd(0.1), "one": gd(0.1)}, claims=[claim])
+    document["pictures"] = [{"x": "k", "measure": "loss", "summary": "median"}]
+    (outcome,) = judge(of_one(reading.parse(document), Trace(curves, [], {"k": K}, "k", {}, "loss")))
+    assert outcome.stderr == 0
+    assert "is -0.5 (standard error 0)" in outcome.detail
 
 
 def test_a_slope_can_be_linear_and_requires_two_points():
