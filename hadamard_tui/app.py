@@ -371,12 +371,18 @@ class HadamardApp(FailingApp):
         self._guide = self._path = self.laboratory.leave_path = None
         self.laboratory.refresh_bindings()
 
+    def _show_what_stop_hid(self) -> None:
+        """After a path, show the title and the story of a preset that has not run yet."""
+        if self.laboratory.session is None:
+            self.laboratory.show_set_up()
+
     async def _leave_path_early(self) -> None:
         """Leave the path before its end, and notify the user how to go on from the current stop later."""
         if self._guide is None or self._path is None:
             return
         tour, path = self._guide.tour, self._path
         await self._leave_path()
+        self._show_what_stop_hid()
         again = f"Choose the path {path} again ({keyboard.key('presets')}) to go on from this stop."
         self.notify(f"You left the path at stop {tour.place + 1} of {len(tour.stops)}. {again}")
 
@@ -439,6 +445,7 @@ class HadamardApp(FailingApp):
         path = self._path
         if not await self._guide.move(by) and by > 0 and path is not None:
             await self._leave_path()
+            self._show_what_stop_hid()
             del self._left_paths[path]  # the path has ended, so it starts again at its first stop
         self.laboratory.refresh_bindings()  # for the key that breaks a result, which some stops lack
 

@@ -521,6 +521,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(Story).show(
             None, experiment, list(self._editable.left_out.values()), self.hides_result
         )
+        if self.guesses is not None:
+            self.show_guess()
         self._list_runs()
         self.call_after_refresh(self._complete_set_up)  # later, so as not to delay the first paint
 

@@ -17,7 +17,7 @@ from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -74,7 +74,7 @@ class Predicting(ViewControl):
         stage = self.query_one(Stage)
         self._picture_before = stage.picture
         stage.choose_picture(0)  # the losses, which the guesses are about
-        self._show_guess()
+        self.show_guess()
 
     @property
     def _why_no_guess(self) -> str:
@@ -97,7 +97,7 @@ class Predicting(ViewControl):
     def _leave_guess(self) -> None:
         """Go back to the guess that was confirmed last. If there is none, end the guessing."""
         if self.guesses is not None and self.guesses.take_back():
-            self._show_guess()
+            self.show_guess()
         else:
             self._stop_guessing()
 
@@ -118,6 +118,10 @@ class Predicting(ViewControl):
         self.redraw()
         self.refresh_bindings()
 
+    def _change_picture(self, change: Callable[[], None]) -> None:
+        if self.guesses is None:  # guesses are about the losses
+            super()._change_picture(change)
+
     def _clear_run(self) -> None:
         if self._set_aside is not None:
             self._set_aside.end()
@@ -125,7 +129,8 @@ class Predicting(ViewControl):
         self.guesses = None
         super()._clear_run()
 
-    def _show_guess(self) -> None:
+    def show_guess(self) -> None:
+        """Draw the guesses on the empty chart, and ask for the next guess."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses
@@ -193,14 +198,14 @@ class Predicting(ViewControl):
     def _guess_pointed(self, event: ChartView.Pointed) -> None:
         if self.guesses is not None and self.query_one(Stage).is_of_picture(event.chart):
             self.guesses.move_to(event.x)
-            self._show_guess()
+            self.show_guess()
 
     def _move_cursor(self, places: int) -> None:
         if self.guesses is None:
             super()._move_cursor(places)
         else:
             self.guesses.move(places)
-            self._show_guess()
+            self.show_guess()
 
     def _leap_cursor(self, times: int) -> None:
         if self.guesses is None:
@@ -241,7 +246,7 @@ class Predicting(ViewControl):
     def _skip_learner(self, by: int) -> None:
         assert self.guesses is not None, "a guess is being made"
         self.guesses.skip(by)
-        self._show_guess()
+        self.show_guess()
 
     def action_remedy(self) -> None:
         """Confirm the guess, and go to the next learner without one. After the last guess, run.
@@ -255,7 +260,7 @@ class Predicting(ViewControl):
         if self.guesses.learner is None:
             self._begin_run()
         else:
-            self._show_guess()
+            self.show_guess()
 
     def _begin_run(self, paused: bool = False, at_once: bool = False) -> None:
         """Run the set-up with the confirmed guesses. A restart of the same set-up keeps its guesses."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from code_blocks import blocks
 from rich.console import Console
-from textual.widgets import Digits
+from textual.widgets import Digits, Static
 
 from engine.core.parts import BadInput
 from engine.spec import presets
@@ -196,6 +196,17 @@ async def test_escape_leaves_a_path_and_reopening_it_continues_at_the_same_stop(
         assert "> Next" not in screen_text(app)
         await app.choose_preset("gradient-descent")
         await until(pilot, lambda: "2 of 8" in banner(app))
+
+
+async def test_leaving_a_path_shows_the_story_that_a_question_hid(app: HadamardApp) -> None:
+    async with app.run_test(size=(200, 60)) as pilot:
+        await app.walk("gradient-descent")
+        await until(pilot, lambda: AFTER_THE_RUN[:40] in " ".join(screen_text(app).split()))
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.laboratory.query(Banner))
+        words = str(app.laboratory.query_one("Story Static", Static).render())
+        assert AFTER_THE_RUN not in words
+        assert app.laboratory.editable.experiment.story.split()[-1] in words
 
 
 async def test_the_palette_offers_to_leave_a_path_but_not_a_talk(app: HadamardApp) -> None:

@@ -203,8 +203,22 @@ async def test_guessing_shows_the_chart_of_losses_and_restores_the_picture():
         assert stage.picture == 1
         await pilot.press("g")
         assert stage.picture == 0
+        await pilot.press("i")
+        assert stage.picture == 0, "the guesses are about the losses"
         await pilot.press("escape")
         assert stage.picture == 1
+
+
+async def test_guesses_stay_on_the_chart_if_the_set_up_is_drawn_again(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("g")
+        app.laboratory.redraw()  # as after a change of the colours
+        await pilot.pause()
+        assert "╌╌╌ loss 0.1" in screen_text(app)
+        app.laboratory.query_one(SetupPane).post_message(SetupPane.Changed())
+        await pilot.pause()
+        assert "╌╌╌ loss 0.1" in screen_text(app)
+        assert app.laboratory.guesses is not None
 
 
 async def test_a_click_moves_the_mark_of_a_guess(app: HadamardApp):
