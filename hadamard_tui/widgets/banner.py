@@ -15,7 +15,7 @@ from engine.core.expressions import number
 from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.wording import x_name
 from hadamard_tui.charts.plots.values import looked_at
-from hadamard_tui.widgets.scoreboard import brief_measured, count_text
+from hadamard_tui.widgets.scoreboard import brief_measured, value_text
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NOTHING = "–"
 COMPARED = "-compared"
 """Class of a banner that shows the ratio of a value to its theory line."""
+
+PLACES = 3
+"""Decimal places of values and ratios."""
 
 LINES = 5
 """Height of the banner in lines. The style sheet of `Banner` states the same number."""
@@ -130,8 +133,9 @@ class Banner(Horizontal):
         if now is None or now.value is None:
             best.show(NOTHING, value_name)
             return
-        value_text = count_text(now.value) if now.is_count else f"{now.value:.3f}"
-        best.show(value_text, f"{value_name} of {now.name}", f"{now.mark}: {value_name}")
+        best.show(
+            value_text(now.value, now, PLACES), f"{value_name} of {now.name}", f"{now.mark}: {value_name}"
+        )
         if now.line is None:
             return
         line = "bound" if now.line.direction in FROM_BELOW else "line"

@@ -315,20 +315,20 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 def row(shown: ShownValue, places: int | None) -> dict[str, str]:
     """Return the texts of a row by column. `places` is the number of decimals, or None for powers of ten."""
     verdict = None if shown.curve is None else shown.curve.training.verdict
-    height = None if shown.height is None or shown.value is None else _value_text(shown.height, shown, places)
+    height = None if shown.height is None or shown.value is None else value_text(shown.height, shown, places)
     ratio = "" if height is None else "–" if shown.ratio is None else ratio_text(shown.ratio)
     return {
         "invariant": "" if verdict is None else verdict.answer,
         "rate": "" if shown.curve is None else rate(shown.curve),
         "state": shown.state,
-        "value": "" if shown.value is None else _value_text(shown.value, shown, places),
+        "value": "" if shown.value is None else value_text(shown.value, shown, places),
         "line": "" if height is None else height if shown.binds else f"({height})",
         "which": "" if height is None else shown.which,
         "ratio": ratio,
     }
 
 
-def _value_text(number: float, shown: ShownValue, places: int | None) -> str:
+def value_text(number: float, shown: ShownValue, places: int | None) -> str:
     if shown.is_count and math.isfinite(number):
         return count_text(number)
     return number_text(number, places, shown.rounding)

@@ -209,6 +209,17 @@ async def test_the_numbers_of_the_banner_are_called_what_the_table_calls_them(si
         assert not any("bound" in label or "loss" in label for label in numbers()), "it has no line"
 
 
+async def test_the_banner_calls_a_loss_that_stays_high_never_as_the_table_does():
+    axes = 'axes=[{name="size", symbol="d", from=16, to=64, log=true}]'
+    learners = 'learners=[{name="GD", architecture="linear", update={kind="gd", lr=1e-7}}]'
+    tour = Tour([Stop("hadamard-d", changes=(axes, learners, "claims=[]"))])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("f")
+        await until(pilot, lambda: app.laboratory.session is not None and session_of(app).over)
+        await until(pilot, lambda: app.laboratory.query_one("#best Digits", Digits).value == "never")
+
+
 @pytest.mark.slow
 async def test_the_banner_shows_the_numbers_of_the_current_frame():
     tour = Tour((Stop("hadamard-128"),))
