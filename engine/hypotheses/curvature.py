@@ -451,7 +451,7 @@ def squared_jacobians(
     If all factors s_l (`speeds`) are 1, it is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
     """
     batches = _kernel_batches(architecture, tensors, instances, speeds)
-    return torch.cat([_largest_of_kernels(kernels) for kernels in batches])
+    return torch.cat([_largest_of_kernels(batch) for batch in batches])
 
 
 def _largest_of_kernels(kernels: torch.Tensor) -> torch.Tensor:

@@ -160,8 +160,8 @@ def put(raw: Raw, place: str, value: Any) -> None:
     if len(parents) > raw_values.DEEPEST:
         raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no field is nested so deeply")
     node: Any = raw
-    for number, former in enumerate(parents):
-        step = parents[number] = _with_new_key(raw, parents[:number], former)
+    for number, parent in enumerate(parents):
+        step = parents[number] = _with_new_key(raw, parents[:number], parent)
         prefix = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
             parents[number] = _index_of_table(node, step, prefix)
