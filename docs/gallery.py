@@ -247,7 +247,9 @@ def _of(subject: str, entries: Sequence[PresetEntry], thumbnails: dict[str, Thum
 def _contents(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
-            links = ", ".join(f"[{preset.name}](#{preset.name})" for preset in entries_of_subject)
+            links = ", ".join(
+                f"[{preset_entry.name}](#{preset_entry.name})" for preset_entry in entries_of_subject
+            )
             yield f"- **{subject}**: {links}"
 
 
@@ -255,8 +257,8 @@ def _sections(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) 
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
-            for preset in entries_of_subject:
-                yield from _section(preset, thumbnails[preset.name])
+            for preset_entry in entries_of_subject:
+                yield from _section(preset_entry, thumbnails[preset_entry.name])
 
 
 def _section(preset: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:

@@ -287,8 +287,8 @@ def _experiment_and_trace(raw: Raw, **settings: object) -> tuple[Experiment, Tra
 def _measures_of_curve(trace: Trace, number: int = 0) -> dict[str, Floats]:
     """Return a curve's measures by name, each as [records, replicas, …]. Records are evaluation points."""
     curve = trace.curves[number]
-    numbers = {measure: curve.values(measure) for measure in curve.measures}
-    return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
+    arrays = {measure: curve.values(measure) for measure in curve.measures}
+    return {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
 
 
 def _check_run(raw: Raw, part: Part) -> Check:

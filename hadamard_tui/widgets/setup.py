@@ -409,8 +409,8 @@ class SetupPane(VerticalScroll, can_focus=False):
         """
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
-        for value in steps_of_number(before, row.is_whole, up):
-            self.editable.put(place, value)
+        for step in steps_of_number(before, row.is_whole, up):
+            self.editable.put(place, step)
             error = self.editable.error
             if error is None or not row.is_about(error.where):
                 self._update_fields(typed=False)

@@ -89,9 +89,9 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
     """
     hidden = np.zeros_like(lines.shown)
     least = LEAST_SHARE * lines.shown.shape[1]
-    line_positions = [at for at, curve in enumerate(series) if is_line(curve)]
+    line_indices = [at for at, curve in enumerate(series) if is_line(curve)]
     before: list[int] = []
-    for index in sorted(line_positions, key=lambda at: _sparseness_of_dashes(series[at])):
+    for index in sorted(line_indices, key=lambda at: _sparseness_of_dashes(series[at])):
         together = next((group for group in groups if index in group), ())
         for other in (earlier for earlier in before if earlier not in together):
             hidden[index] |= _long_runs(_is_near_in_columns(lines, other, index, steep=True), least)

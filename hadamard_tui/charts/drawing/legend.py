@@ -329,8 +329,8 @@ def _wrapped_legend(
 ) -> tuple[tuple[Piece, ...], ...]:
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
-    names = [[(part.text, part.at) for part in entry.parts] for entry in entries]
-    outside_names = [texts for texts, entry in zip(names, entries, strict=True) if not entry.elsewhere]
+    entry_texts = [[(part.text, part.at) for part in entry.parts] for entry in entries]
+    outside_names = [texts for texts, entry in zip(entry_texts, entries, strict=True) if not entry.elsewhere]
     lettered_parts = _parts_with_letters([entry.parts for entry in entries if not entry.elsewhere])
     lettered = [[(part.text, part.at) for part in parts] for parts in lettered_parts]
     shorter = (
@@ -338,7 +338,12 @@ def _wrapped_legend(
         _folded_entries(lettered_parts, ["" for _ in _parts_of(lettered_parts)]),
     )
     with_formulas = ((texts, lines) for texts in _forms_with_formulas(entries, width))
-    tried = ((names, lines), (outside_names, lines), (outside_names, most_lines), (lettered, most_lines))
+    tried = (
+        (entry_texts, lines),
+        (outside_names, lines),
+        (outside_names, most_lines),
+        (lettered, most_lines),
+    )
     for texts, count in (*with_formulas, *tried, *((texts, most_lines) for texts in shorter)):
         rows = _legend_rows(texts, width)
         if note and _row_end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > note_end:
@@ -456,7 +461,7 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
     if it follows the lead: if both are curves of one learner, or both are lines. Nothing is yielded if there
     is only one learner, or one curve for each learner.
     """
-    curves: dict[str, list[EntryPart]] = {}
+    parts_by_curve: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
     for parts in entries:
         lead = parts[0]
@@ -464,16 +469,21 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
         for part in parts:
             plain_name, alone = _without_values(part.brief), part._replace(relation="")
             if part.mark:
-                curves.setdefault(plain_name, []).append(part if plain_name == lead_name else alone)
+                parts_by_curve.setdefault(plain_name, []).append(part if plain_name == lead_name else alone)
             else:
                 lines.setdefault(plain_name, part if lines.get(lead_name) == lead else alone)
-    if 1 < len(curves) < sum(map(len, curves.values())):
-        letters = [[(part.relation + part.mark, part.at) for part in parts] for parts in curves.values()]
+    if 1 < len(parts_by_curve) < sum(map(len, parts_by_curve.values())):
+        letters = [
+            [(part.relation + part.mark, part.at) for part in parts] for parts in parts_by_curve.values()
+        ]
         named = [
-            [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
+            [(plain_name, parts[0][1]), *parts]
+            for plain_name, parts in zip(parts_by_curve, letters, strict=True)
         ]
         named_lines = _line_entries(lines)
-        if axis_values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
+        if axis_values := _values_in_order(
+            [[part.brief for part in parts] for parts in parts_by_curve.values()]
+        ):
             yield [*named, [(axis_values, -1)], *named_lines]
         yield [*named, *named_lines]
 
