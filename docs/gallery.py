@@ -237,7 +237,11 @@ def page(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> st
 
 
 def _of(subject: str, entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> list[PresetEntry]:
-    return [preset for preset in entries if preset.subject == subject and preset.name in thumbnails]
+    return [
+        preset_entry
+        for preset_entry in entries
+        if preset_entry.subject == subject and preset_entry.name in thumbnails
+    ]
 
 
 def _contents(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:

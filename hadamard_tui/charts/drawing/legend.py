@@ -92,7 +92,7 @@ def _cut_word(word: str, letters: int, words: set[str]) -> str:
         begin = word[:end]
         if cell_len(begin) + 1 >= cell_len(word):
             return word
-        if not any(other.startswith(begin) for other in words if other != word):
+        if not any(other_word.startswith(begin) for other_word in words if other_word != word):
             return f"{begin}…"
     return word
 
@@ -272,17 +272,19 @@ def _shared_line_names(series: Sequence[Series], group: Sequence[int], y_log: bo
     If "bound of A" and "bound of B" have equal values, both get the name "bound".
     """
     curves = [curve.name for curve in series if curve.mark]
-    lines: dict[str, list[int]] = {}
+    positions_by_line: dict[str, list[int]] = {}
     for at, line in enumerate(series):
         if not line.mark and (owned_line := owned(line.name, curves)):
-            lines.setdefault(owned_line.name, []).append(at)
+            positions_by_line.setdefault(owned_line.name, []).append(at)
     return {
-        at: line_name
-        for line_name, positions in lines.items()
-        for at in positions
+        position: line_name
+        for line_name, positions in positions_by_line.items()
+        for position in positions
         if len(positions) > 1
         and {*positions} <= {*group}
-        and all(are_equal(series[positions[0]], series[other], y_log) for other in positions[1:])
+        and all(
+            are_equal(series[positions[0]], series[other_position], y_log) for other_position in positions[1:]
+        )
     }
 
 
@@ -316,7 +318,7 @@ def wrapped(
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
     """Return False if the legend has only letters of curves and no name of a curve."""
-    parts = _parts_of([group.parts for group in entries])
+    parts = _parts_of([legend_entry.parts for legend_entry in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
     return not texts or any(text != letter for text, letter in texts)
@@ -382,8 +384,8 @@ def _forms_with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator
         if part.formula and cell_len(part.full_text) <= width
     ]
     lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
-    for longest in lengths:
-        short_enough = {part.at for part in parts if cell_len(part.formula) <= longest}
+    for longest_length in lengths:
+        short_enough = {part.at for part in parts if cell_len(part.formula) <= longest_length}
         yield [
             [(part.full_text if part.at in short_enough else part.text, part.at) for part in entry.parts]
             for entry in entries
@@ -521,8 +523,8 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _forms_with_names(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    for names in name_lists:
-        remaining_names = iter(names)
+    for name_list in name_lists:
+        remaining_names = iter(name_list)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
