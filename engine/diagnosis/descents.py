@@ -79,7 +79,7 @@ def trained_scores(rule: Rule, batch: Batch) -> Array:
         np.tile(part, (rates, 1, 1)) for part in (batch.chosen_by, batch.chosen_by_labels)
     )
     least = np.full(rates * splits, np.inf)
-    best = {name: parameter.copy() for name, parameter in parameters.items()}
+    best = {name: numbers.copy() for name, numbers in parameters.items()}
     with np.errstate(all="ignore"):  # a rate that diverges is never the best
         for step in range(STEPS + 1):
             go_on()
