@@ -189,7 +189,7 @@ def outcome(row: Row, medians: Mapping[str, Record]) -> Outcome:
     """Outcome of a row."""
     mine = medians.get(row.ours, {})
     warm, cold = mine.get(row.key), mine.get(row.first)
-    outsiders = {name: medians[name][row.key] for name in row.outsiders if name in medians}
+    outsiders = {outsider: medians[outsider][row.key] for outsider in row.outsiders if outsider in medians}
     best = min(outsiders, key=outsiders.__getitem__, default=None)
     ratio = None if best is None or warm is None else outsiders[best] / warm
     if row.times is not None:

@@ -63,8 +63,8 @@ def main(splits: int) -> None:
         diagnose(described, plan)
     total = time.process_time() - start
     used = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    for name, of_learner in sorted(seconds.items(), key=lambda learner: -learner[1]):
-        print(f"{name}: {of_learner / total:.0%} of the processor time")
+    for name, learner_seconds in sorted(seconds.items(), key=lambda learner: -learner[1]):
+        print(f"{name}: {learner_seconds / total:.0%} of the processor time")
     print(f"all that is no fit of scikit-learn: {1 - sum(seconds.values()) / total:.0%}")
     expected = expected_seconds(plan) * min(WORKERS, os.cpu_count() or 1)
     print(f"announced time of the processor: {expected / total:.2f} times what it took")

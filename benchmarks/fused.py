@@ -315,8 +315,8 @@ def curve(
     sums[:, 1, ~counted] = np.nan
     with ThreadPoolExecutor(threads) as pool:
         parts = [
-            pool.submit(go, X, H, *arguments, mine, *bounds)
-            for mine, bounds in zip(sums, pairwise(ends), strict=True)
+            pool.submit(go, X, H, *arguments, part_sums, *bounds)
+            for part_sums, bounds in zip(sums, pairwise(ends), strict=True)
         ]
         for part in parts:
             part.result()

@@ -94,7 +94,7 @@ def calls_in_a_run() -> tuple[Counter[str], int]:
         if code.co_filename.startswith(tuple(str(ROOT / room) for room in DECIDING)):
             return
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        receiving += any(isinstance(frame.f_locals.get(name), Setup) for name in parameters)
+        receiving += any(isinstance(frame.f_locals.get(parameter), Setup) for parameter in parameters)
 
     experiment = presets.load(PRESET, ["run.device=cpu"])
     load_torch()
@@ -162,10 +162,10 @@ def rarely_overridden(base: type, family: list[type]) -> int:
     """Public names of a base class that at most one member defines anew."""
     definers: Counter[str] = Counter()
     for member in family:
-        classes = [
+        ancestors = [
             ancestor for ancestor in member.__mro__ if ancestor is not base and issubclass(ancestor, base)
         ]
-        definers.update({name for ancestor in classes for name in vars(ancestor)})
+        definers.update({name for ancestor in ancestors for name in vars(ancestor)})
     return sum(definers[name] <= 1 for name in public_names(base))
 
 
@@ -197,7 +197,7 @@ def learners_by_backend() -> Counter[str]:
     served: Counter[str] = Counter()
     for name in presets.names():
         experiment = sweep_of(presets.document(name)).experiment
-        served.update(planned.backend.name for planned in plan_run(experiment).learners)
+        served.update(planned_learner.backend.name for planned_learner in plan_run(experiment).learners)
     return served
 
 
@@ -231,11 +231,11 @@ def print_modules(texts: dict[str, str]) -> None:
         (
             "that are no part (modules, lines)",
             len(other_modules),
-            lines_of(texts[name] for name in other_modules),
+            lines_of(texts[module] for module in other_modules),
         ),
         (
             "that are no part, with a single importer",
-            sum(len(by_module[name]) == 1 for name in other_modules),
+            sum(len(by_module[module]) == 1 for module in other_modules),
         ),
         ("that tests import", len(imported)),
         ("file names used twice or more", repeated(file_names(other_modules))),

@@ -175,10 +175,10 @@ def main() -> None:
     if arguments.picture:
         picture(measured_sweeps, arguments.picture)
     if arguments.json:
-        sweeps = {name: measurement._asdict() for name, measurement in measured_sweeps.items()}
+        sweeps = {name: measured_sweep._asdict() for name, measured_sweep in measured_sweeps.items()}
         print(json.dumps({"machine": machine(), "sweeps": sweeps, "first job again": again}))
         return
-    lines = [outcome(name, measurement) for name, measurement in measured_sweeps.items()]
+    lines = [outcome(name, measured_sweep) for name, measured_sweep in measured_sweeps.items()]
     lines.append(
         Outcome(
             f"the first job after all others: {again:.2f} times",

@@ -632,7 +632,7 @@ def main() -> None:
     for name in options.names or BENCHMARKS:
         results[name] = figures = BENCHMARKS[name]()
         if not options.json:
-            print(f"{name}:", *(f"{key} {_short(value)};" for key, value in figures.items()), flush=True)
+            print(f"{name}:", *(f"{key} {_short(figure)};" for key, figure in figures.items()), flush=True)
     rows = [
         Outcome(job, None, figures, None, None, f"≤ {limit:g}", figures <= limit)
         for (name, key), (job, limit) in GOALS.items()

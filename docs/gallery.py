@@ -237,13 +237,19 @@ def page(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> st
 
 
 def _of(subject: str, entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> list[PresetEntry]:
-    return [preset for preset in entries if preset.subject == subject and preset.name in thumbnails]
+    return [
+        preset_entry
+        for preset_entry in entries
+        if preset_entry.subject == subject and preset_entry.name in thumbnails
+    ]
 
 
 def _contents(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
-            links = ", ".join(f"[{preset.name}](#{preset.name})" for preset in entries_of_subject)
+            links = ", ".join(
+                f"[{preset_entry.name}](#{preset_entry.name})" for preset_entry in entries_of_subject
+            )
             yield f"- **{subject}**: {links}"
 
 
@@ -251,8 +257,8 @@ def _sections(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) 
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
-            for preset in entries_of_subject:
-                yield from _section(preset, thumbnails[preset.name])
+            for preset_entry in entries_of_subject:
+                yield from _section(preset_entry, thumbnails[preset_entry.name])
 
 
 def _section(preset: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:

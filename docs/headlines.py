@@ -37,8 +37,8 @@ def page() -> str:
     """Page of all presets with stored results."""
     stored = preview.read_file(preview.FILE)
     rows = [(name, stored[name].caption, claim_of(name)) for name in presets.names() if name in stored]
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    escaped_rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in escaped_rows)
 
 
 if __name__ == "__main__":

@@ -95,8 +95,8 @@ def rules() -> list[tuple[str, str]]:
     """
     ours = [
         ("hadamard-tui", kind)
-        for kind, rule in catalogue.members("updates").items()
-        if kind != "torch" and not rule.experimental
+        for kind, member in catalogue.members("updates").items()
+        if kind != "torch" and not member.experimental
     ]
     theirs = [
         (source, f"{'torch' if library == 'torch' else 'pytorch_optimizer'}.{kind}")
@@ -162,11 +162,11 @@ def page(rows: dict[str, Any]) -> str:
     if at_one_rate := [kind.rpartition(".")[2] for kind in judged if _is_below_though_invariant(rows[kind])]:
         lines += ["", AT_ONE_RATE.format(listed(at_one_rate))]
     for source in SOURCES:
-        names = [kind for its_source, kind in rules() if its_source == source]
+        kinds = [kind for its_source, kind in rules() if its_source == source]
         heads = [*GROUPS, *(f"{problem}, k = {k}" for problem in PROBLEMS for k in MARKS)]
         lines += ["", f"## {source}", "", f"| rule | {' | '.join(heads)} |", f"|---{'|---' * len(heads)}|"]
-        lines += [line(kind, rows[kind]) for kind in names if "not_judged" not in rows[kind]]
-        unjudged = [kind for kind in names if "not_judged" in rows[kind]]
+        lines += [line(kind, rows[kind]) for kind in kinds if "not_judged" not in rows[kind]]
+        unjudged = [kind for kind in kinds if "not_judged" in rows[kind]]
         if unjudged:
             lines += ["", "Without a verdict:", ""]
             lines += [f"- {kind.rpartition('.')[2]}: {rows[kind]['not_judged']}" for kind in unjudged]
@@ -209,8 +209,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="rules to compute anew, such as torch.Adam")
     options = parser.parse_args()
     rows = {} if options.fresh or not ROWS.exists() else json.loads(ROWS.read_text(encoding="utf-8"))
-    for rule in options.names:
-        rows.pop(rule, None)
+    for rule_name in options.names:
+        rows.pop(rule_name, None)
     compute(rows, options.names)
     files.write(ROWS, as_text(rows).encode())
     PAGE.write_text(page(rows), encoding="utf-8")

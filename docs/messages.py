@@ -69,7 +69,7 @@ class Messages(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Add the docstring of a part, which users see."""
-        tags = [argument.value for argument in node.keywords if argument.arg == "tag"]
+        tags = [keyword.value for keyword in node.keywords if keyword.arg == "tag"]
         if tags and (text := ast.get_docstring(node)):
             self._add(f"{ast.literal_eval(tags[0])}: {text}")
         self.generic_visit(node)
@@ -112,7 +112,7 @@ class Messages(ast.NodeVisitor):
         if name in FOR_PROGRAMS:
             return
         shown = [node.args[place] for place in ARGUMENTS.get(name, ()) if place < len(node.args)]
-        shown += [argument.value for argument in node.keywords if argument.arg in KEYWORDS]
+        shown += [keyword.value for keyword in node.keywords if keyword.arg in KEYWORDS]
         for argument in shown:
             if isinstance(argument, ast.Constant | ast.JoinedStr) and (text := _text(argument)):
                 self._add(text)

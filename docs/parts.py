@@ -25,10 +25,10 @@ def page() -> str:
     lines = []
     for family in catalogue.FOLDERS:
         lines += [f"## {family}", "", "| kind | what it is |", "|---|---|"]
-        for kind, part in catalogue.members(family).items():
-            if part.experimental:
+        for kind, member in catalogue.members(family).items():
+            if member.experimental:
                 continue
-            summary = summary_of(part).replace("|", "\\|")
+            summary = summary_of(member).replace("|", "\\|")
             lines.append(f"| `{kind}` | {summary} |")
         lines.append("")
     return HEAD + "\n".join(lines)

@@ -219,7 +219,7 @@ class Trace:
         return encode(self.document, self.results, self.claims, by_replica).decode()
 
     def __repr__(self) -> str:
-        holding = sum(outcome.holds is True for outcome in self.claims)
+        holding = sum(claim.holds is True for claim in self.claims)
         end = f"{holding} of {len(self.claims)} claims hold" if self.results.complete else "incomplete"
         return f"<Trace of “{_title_of(self.experiment)}”: {_learner_names(self.experiment)}; {end}>"
 

@@ -113,8 +113,8 @@ class HadamardApp(FailingApp):
         self._copied = ""
         self._loop_of_app: asyncio.AbstractEventLoop | None = None
         self._is_ending = False
-        for look in COLOUR_THEMES.values():
-            self.register_theme(look.theme)
+        for colour_theme in COLOUR_THEMES.values():
+            self.register_theme(colour_theme.theme)
         self.set_keymap(self.config.keys)
         keyboard.use(self.config.keys)
         clipboard.use(self.config.clipboard)
@@ -510,15 +510,15 @@ class HadamardApp(FailingApp):
 
         By default, the file is in the working folder. In a browser, the browser downloads the file.
         """
-        toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
-        for rack in toasts:
+        racks = [rack for rack in self.screen.query("ToastRack") if rack.display]
+        for rack in racks:
             rack.display = False
-        if toasts:
+        if racks:
             lay_out(self.screen)
         try:
             picture = self._take_screenshot()
         finally:
-            for rack in toasts:
+            for rack in racks:
                 rack.display = True
         if picture is None:
             return

@@ -510,5 +510,5 @@ def _actions_by_key() -> Mapping[str, Action]:
 
     The result is cached, because a number field looks up a hundred keys at each key press.
     """
-    keys = {action: _others.get(action.id, action.keys).split(",") for action in reversed(ACTIONS)}
-    return {key: action for action, of_action in keys.items() for key in of_action}
+    keys_by_action = {action: _others.get(action.id, action.keys).split(",") for action in reversed(ACTIONS)}
+    return {key: action for action, action_keys in keys_by_action.items() for key in action_keys}

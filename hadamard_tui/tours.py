@@ -220,8 +220,10 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 @cache
 def shipped_talks() -> Mapping[str, Path]:
     """Return the files of the built-in paths and talks by name, paths first."""
-    paths = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
-    return {file.stem: file for file in paths}
+    shipped_files = [
+        file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))
+    ]
+    return {file.stem: file for file in shipped_files}
 
 
 @cache

@@ -506,15 +506,15 @@ class Dense(Architecture, frozen=True, tag="dense"):
         for number in self._layer_numbers:
             if (forward := params.get(f"m{number}")) is not None:
                 right = forward * right
-        names, rights = self.layers, [right]
-        for layer in names[:-1]:
+        layers, rights = self.layers, [right]
+        for layer in layers[:-1]:
             rights.append(rights[-1] @ params[layer].mT)
         above, gradients = None, {}
-        for layer, right in zip(reversed(names), reversed(rights), strict=True):
+        for layer, right in zip(reversed(layers), reversed(rights), strict=True):
             gradients[layer] = right if above is None else above.mT @ right
-            if layer != names[0]:
+            if layer != layers[0]:
                 above = params[layer] if above is None else above @ params[layer]
-        return {layer: gradients[layer] for layer in names}
+        return {layer: gradients[layer] for layer in layers}
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]

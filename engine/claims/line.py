@@ -100,7 +100,11 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def finding(self, view: View, outcome: Outcome) -> str:
         curves = (
             self.of(view),
-            *(other for other in view.curves if other.chosen and other.name != self.curve),
+            *(
+                other_curve
+                for other_curve in view.curves
+                if other_curve.chosen and other_curve.name != self.curve
+            ),
         )
         places = [place for curve in curves if (place := self._farthest_point(view, curve)) is not None]
         line = wording.line(view, [place.line for place in places])

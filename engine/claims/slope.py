@@ -48,7 +48,9 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
             return laws
         first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._fitted_law(view, outcome)}"
         places = curve.x[curve.ends.sound & self._is_usable(curve.x, curve.y)]
-        other_curves = [other for other in view.curves if other.chosen and other is not curve]
+        other_curves = [
+            other_curve for other_curve in view.curves if other_curve.chosen and other_curve is not curve
+        ]
         values = wording.enumerated(
             view, *wording.named_values(view, float(places.max()), curve, other_curves)
         )
@@ -65,9 +67,9 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         The text is empty if other curves follow a power law, too, or if no other curve follows a logarithm.
         """
         laws = {
-            other.name: law
-            for other in view.curves
-            if other.chosen and (law := wording.fitted_law(other.x, other.y)) is not None
+            other_curve.name: law
+            for other_curve in view.curves
+            if other_curve.chosen and (law := wording.fitted_law(other_curve.x, other_curve.y)) is not None
         }
         powers = [name for name, law in laws.items() if law.exponent is not None]
         is_contrast = powers == [curve.name] and len(laws) > 1 and not (self.linear or self.per_doubling)

@@ -26,7 +26,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         curve = self.of(view)
         if self.below is not None and (groups := self._arrivals_in_words(view)):
             return groups
-        other_curves = [other for other in view.curves if other.chosen and other is not curve]
+        other_curves = [
+            other_curve for other_curve in view.curves if other_curve.chosen and other_curve is not curve
+        ]
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals_in_words(self, view: View) -> str:

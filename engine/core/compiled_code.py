@@ -107,7 +107,7 @@ class CompiledCode(NamedTuple):
             return False
 
     def _conditions_digest(self) -> str:
-        files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
+        files = [(source.name, source.stat().st_mtime_ns, source.stat().st_size) for source in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")
         )

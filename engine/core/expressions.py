@@ -256,7 +256,7 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
     """
     # Split at `or` first: it has lower precedence, so that `and` joins comparisons within each alternative.
     alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
-    truths = [[_is_true(comparison, names) for comparison in comparisons] for comparisons in alternatives]
+    truths = [[_is_true(comparison, names) for comparison in alternative] for alternative in alternatives]
     return any(map(all, truths))
 
 

@@ -451,7 +451,7 @@ def squared_jacobians(
     If all factors s_l (`speeds`) are 1, it is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
     """
     batches = _kernel_batches(architecture, tensors, instances, speeds)
-    return torch.cat([_largest_of_kernels(kernels) for kernels in batches])
+    return torch.cat([_largest_of_kernels(batch) for batch in batches])
 
 
 def _largest_of_kernels(kernels: torch.Tensor) -> torch.Tensor:
@@ -521,6 +521,6 @@ def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, 
 
         begin = np.random.default_rng(0).standard_normal(size)  # a fixed seed: runs are reproducible
         with one_thread():
-            pairs = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
-        eigenvalues, vectors = (torch.from_numpy(array).to(kernel.device) for array in pairs)
+            arrays = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
+        eigenvalues, vectors = (torch.from_numpy(array).to(kernel.device) for array in arrays)
     return eigenvalues.flip(0)[:count].clamp(min=0), vectors.flip(1)[:, :count]

@@ -175,7 +175,7 @@ class LearnerJudgement:
 
     @property
     def sound(self) -> bool:
-        return self.agrees and all(respect.holds is not False for respect in self.bounds)
+        return self.agrees and all(bound.holds is not False for bound in self.bounds)
 
 
 def judgement(

@@ -359,7 +359,7 @@ class Measure(Part, frozen=True):
     def name(self) -> str:
         """Name of the measure in claims and files: its kind, and the fields that differ from defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
-        settings = {name: getattr(self, name) for name in self.__struct_fields__}
+        settings = {field: getattr(self, field) for field in self.__struct_fields__}
         set_here = (
             pair for pair in settings.items() if pair[0] not in defaults or pair[1] != defaults[pair[0]]
         )

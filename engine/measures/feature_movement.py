@@ -42,4 +42,4 @@ def _hidden_features(probe: Probe, tensors: Params) -> list[torch.Tensor]:
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     signals = probe.architecture.preactivations(tensors, probe.data.instances)
-    return [transfer(hidden.activation, of_layer.double()) for of_layer in signals]
+    return [transfer(hidden.activation, layer_signal.double()) for layer_signal in signals]

@@ -87,17 +87,17 @@ def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]
     J = ∂ŷ/∂W₁ is the Jacobian of these predictions ŷ with respect to the first layer. A net with K outputs
     has K·n predictions, ordered output by output. The indices are positions in this order.
     """
-    instances, nets = probe.data.instances, seen_by_net(probe)
-    members = len(nets) // instances.replicas
-    for net, seen in enumerate(nets):
-        rows = seen.any(0).nonzero()[:, 0]
+    instances, masks = probe.data.instances, seen_by_net(probe)
+    members = len(masks) // instances.replicas
+    for net, mask in enumerate(masks):
+        rows = mask.any(0).nonzero()[:, 0]
         tensors = {name: tensor[net : net + 1] for name, tensor in probe.tensors.items()}
         instances_seen = instances.of_replica(net // members).pick(rows[None])
         (kernel,) = tangent_kernels(probe.architecture, tensors, instances_seen, FIRST_LAYER)
-        places = seen[:, rows].flatten().nonzero()[:, 0]
+        places = mask[:, rows].flatten().nonzero()[:, 0]
         if len(places) < len(kernel):
             kernel = kernel[places][:, places]
-        yield seen.flatten().nonzero()[:, 0], kernel
+        yield mask.flatten().nonzero()[:, 0], kernel
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:

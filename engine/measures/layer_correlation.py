@@ -49,9 +49,9 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
         start = net.structure().signals
         assert start is not None, "others are refused"
         correlations = []
-        layers = net.preactivations(probe.tensors, probe.data.instances)
-        for signals, cw, cb in zip(layers, start.cw[1:], start.cb[1:], strict=True):
-            sent = transfer(start.activation, signals[..., :2]).double()  # [B, units, 2]
+        signals = net.preactivations(probe.tensors, probe.data.instances)
+        for layer_signal, cw, cb in zip(signals, start.cw[1:], start.cb[1:], strict=True):
+            sent = transfer(start.activation, layer_signal[..., :2]).double()  # [B, units, 2]
             kernel = cb + cw * sent.mT @ sent / sent.shape[1]
             scale = kernel.diagonal(dim1=1, dim2=2).prod(1).sqrt()
             correlations.append(kernel[:, 0, 1] / scale)

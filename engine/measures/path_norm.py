@@ -44,7 +44,7 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         edges = probe.architecture.edges(probe.tensors, slice(None), MOST)
-        layers = [layer.weights.double().abs() for layer in edges]
+        layers = [edge.weights.double().abs() for edge in edges]
         ones = torch.ones_like(layers[0][:, 0, :, None])
         paths = reduce(lambda below, layer: layer @ below, layers, ones)  # [N, outputs, 1]
         return probe.data.over_targets(paths.reshape(1, -1))[0]

@@ -45,7 +45,9 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
     candidates = [line for line in view.lines if line.direction in EXACTNESS and line.says(curve)]
-    defined = [line for line in candidates if line.binds(curve) and not np.isnan(line.at(x))]
+    defined = [
+        candidate for candidate in candidates if candidate.binds(curve) and not np.isnan(candidate.at(x))
+    ]
     single = [line for line in defined if sum(line.kind == other.kind for other in defined) == 1]
     return min(single, key=lambda line: (not line.curve, EXACTNESS.index(line.direction)), default=None)
 

@@ -46,7 +46,8 @@ def shares(plan: RunPlan) -> Counter[str]:
     """
     by_part = _bytes_by_field(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
-        _bytes_by_field(planned.experiment, [planned]).total() for planned in plan.side_learners
+        _bytes_by_field(planned_learner.experiment, [planned_learner]).total()
+        for planned_learner in plan.side_learners
     )
     return by_part
 
@@ -55,12 +56,15 @@ def _bytes_by_field(experiment: Experiment, learners: Sequence[LearnerPlan]) -> 
     """Return the bytes of memory that each field of the experiment causes in a run, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
-    by_place = {_field_to_change(number, planned): planned for number, planned in enumerate(learners)}
+    by_place = {
+        _field_to_change(number, planned_learner): planned_learner
+        for number, planned_learner in enumerate(learners)
+    }
     parts = Counter({sized: 0})
     parts.update(dict.fromkeys(by_place, 0))
     records = learners[0].records
-    curves = 1 + sum(len(planned.rates) for planned in learners)
-    largest = max(len(planned.measures) for planned in learners)
+    curves = 1 + sum(len(planned_learner.rates) for planned_learner in learners)
+    largest = max(len(planned_learner.measures) for planned_learner in learners)
     parts["protocol"] = curves * bytes_of(len(CLOCKS) + largest, records, replicas)
     measured: Counter[str] = Counter()
     for place, planned in by_place.items():
@@ -95,7 +99,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
     """Return whether a learner stores the instances as a matrix, and not as an operator."""
-    return any(planned.backend.needs.matrix for planned in learners)
+    return any(planned_learner.backend.needs.matrix for planned_learner in learners)
 
 
 def _bytes_to_train(planned: LearnerPlan) -> int:
@@ -176,7 +180,7 @@ def scatters(plan: RunPlan) -> bool:
     `give_back`.
     """
     size = plan.vector_bytes
-    batch = max(planned.sizes.batch for planned in plan.learners)
+    batch = max(planned_learner.sizes.batch for planned_learner in plan.learners)
     return size >= LONG or batch * size >= WIDE
 
 

@@ -135,7 +135,7 @@ def side_runs(
     """
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
-    along = [planned for planned in lines if planned.line.structure().along_runs]
+    along = [theory_line for theory_line in lines if theory_line.line.structure().along_runs]
     for learner in experiment.learners:
         names = {measure.name for measure in recorded[learner.name]}
         for planned in along:
@@ -353,7 +353,9 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
+        by_name = {
+            measure.name: measure for planned_learner in self.learners for measure in planned_learner.measures
+        }
         return tuple(by_name.values())
 
     @property
@@ -368,7 +370,7 @@ class RunPlan:
 
     @property
     def needs_torch(self) -> bool:
-        return any(planned.backend.needs.torch for planned in self.all_learners)
+        return any(planned_learner.backend.needs.torch for planned_learner in self.all_learners)
 
 
 def plan_run(experiment: Experiment) -> RunPlan:
@@ -382,7 +384,9 @@ def plan_run(experiment: Experiment) -> RunPlan:
     lines = lines_on(experiment, names, recorded)
     sides = side_runs(experiment, lines, recorded.by_learner)
     side_learners = tuple(
-        planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
+        planned_learner
+        for side_experiment in sides.experiments
+        for planned_learner in _learner_plans(side_experiment, recorded_measures(side_experiment))
     )
     return RunPlan(experiment, learners, lines, side_learners, sides)
 

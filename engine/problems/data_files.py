@@ -195,17 +195,17 @@ def make_absolute(part: Part) -> None:
     A ~ at the beginning of a path means the user's home folder. All other relative paths start from the
     working folder. Raises: BadField.
     """
-    for name in part.file_fields:
-        if (relative := getattr(part, name)) is None:
+    for field in part.file_fields:
+        if (relative := getattr(part, field)) is None:
             continue
         try:
             path = str(Path(relative).expanduser().absolute())
         except (OSError, RuntimeError) as error:  # no working folder, or no such user
-            raise BadField(name, f"cannot be found: {files.reason(error)}") from error
+            raise BadField(field, f"cannot be found: {files.reason(error)}") from error
         if fault := texts.fault(path):
-            raise BadField(name, f"its folder {fault}")
+            raise BadField(field, f"its folder {fault}")
         # Parts are frozen, but nothing has read the old value before `__post_init__` ends.
-        force_setattr(part, name, path)
+        force_setattr(part, field, path)
 
 
 def beside(folder: Path, path: str) -> str:

@@ -293,7 +293,7 @@ class Walsh:
         small = {
             part: torch.from_numpy(sylvester(1 << part)).to(device, dtype) for part in {*parts[0], *parts[1]}
         }
-        self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
+        self._of_rows, self._of_transforms = ([small[size] for size in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
         """Return the rows […, d] with the indices `numbers` […], each times its factor in `times` […].

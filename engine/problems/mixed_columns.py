@@ -79,7 +79,7 @@ class MixedColumns:
             self._find_kinds()
         self._strings = [name for name, kind in self._kinds.items() if kind == "high_cardinality"]
         self._others = [name for name in self._kinds if name not in self._strings]
-        outputs = {name: self._outputs.get(name, []) for name in worded.columns}
+        outputs = {column: self._outputs.get(column, []) for column in worded.columns}
         of_column = {**outputs, **{name: [name] for name in self._numeric}}
         self.names = tuple(
             f"{output} of {column}" if output != column and output in self._numeric else output
@@ -123,17 +123,17 @@ class MixedColumns:
 
     def treatments(self) -> Iterator[Treatment]:
         numeric = set(self._numeric)
-        for name in self._columns:
-            missing = self._missing[name]
-            outputs = len(self._outputs.get(name, ()))
-            kind = "numeric" if name in numeric else self._kinds.get(name, "")
-            if name in self._empty or not (outputs or name in numeric):
-                yield Treatment(name, "left out, because it is empty or constant")
+        for column in self._columns:
+            missing = self._missing[column]
+            outputs = len(self._outputs.get(column, ()))
+            kind = "numeric" if column in numeric else self._kinds.get(column, "")
+            if column in self._empty or not (outputs or column in numeric):
+                yield Treatment(column, "left out, because it is empty or constant")
                 continue
             treatment = f"{kind}, {TREATMENT.get(kind, kind)}"
-            if missing and name in numeric:
+            if missing and column in numeric:
                 treatment = f"{treatment}; missing cells get the median of the training rows"
-            yield Treatment(name, treatment, outputs, missing)
+            yield Treatment(column, treatment, outputs, missing)
 
     def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
         """Return the features [n, d] of the training rows and of the test rows.

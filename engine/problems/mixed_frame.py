@@ -71,7 +71,10 @@ def _frame_with_names(content: Content, layout: ColumnLayout, read: Callable[[],
     frame = read()
     headings = content.names or ("",) * content.width
     counts = Counter(headings)
-    names = [name if name and counts[name] == 1 else f"column {place}" for place, name in enumerate(headings)]
+    names = [
+        heading if heading and counts[heading] == 1 else f"column {place}"
+        for place, heading in enumerate(headings)
+    ]
     features = frame[[*layout.features]]
     features.columns = [names[place] for place in layout.features]
     labels, label = frame[layout.label], names[layout.label]

@@ -294,7 +294,9 @@ def _gather_lines(
 def _conditions_unmet(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
-    return {learner_name: where for learner_name, where in conditions.items() if where is not None}
+    return {
+        learner_name: condition for learner_name, condition in conditions.items() if condition is not None
+    }
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
@@ -306,7 +308,9 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
     if not steps.along_axes:
         return True
     beside = (
-        [other for other in trace.curves if other.learner == curve.learner] if steps.over_rates else [curve]
+        [trace_curve for trace_curve in trace.curves if trace_curve.learner == curve.learner]
+        if steps.over_rates
+        else [curve]
     )
     return all(other.ended for other in beside)
 

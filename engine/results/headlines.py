@@ -88,7 +88,7 @@ def ending(view: View) -> str:
             return ""
         ends = (wording.value(view, float(of(z))) for of in (np.nanmin, np.nanmax))
         return f"On the map {wording.predicate(view)} between {' and '.join(ends)}"
-    chosen = [shown for shown in view.curves if shown.chosen and np.isfinite(shown.y).any()]
+    chosen = [curve for curve in view.curves if curve.chosen and np.isfinite(curve.y).any()]
     if not chosen:
         return ""
     x = max(float(shown.x[np.isfinite(shown.y)][-1]) for shown in chosen)
@@ -170,7 +170,10 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
     pairs = [(before[curve.name], curve) for curve in view.curves if curve.chosen and curve.name in before]
     if arrivals := _two_moves(_moves_of_arrivals(view, pairs), claimed):
         units = [f" {wording.UNITS[view.axes.clock]}s" if view.axes.clock in wording.UNITS else "", ""]
-        moves = [f"{move.called} {move.written(unit)}" for move, unit in zip(arrivals, units, strict=False)]
+        moves = [
+            f"{arrival.called} {arrival.written(unit)}"
+            for arrival, unit in zip(arrivals, units, strict=False)
+        ]
         clause = f" until loss stays below {wording.level(view, LEVEL)}"
         return wording.shortened(f"{change}: {', '.join(moves)}", clause)
     if last_values := _two_moves(_moves_of_last_values(view, pairs), claimed):

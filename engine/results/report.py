@@ -102,15 +102,17 @@ def _report_of_results(
             for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture_as_json(shown, headline(shown, sweep.experiment, outcomes, results), sources, by_replica)
-            for shown in views
+            _picture_as_json(
+                shown_view, headline(shown_view, sweep.experiment, outcomes, results), sources, by_replica
+            )
+            for shown_view in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
     }
 
 
 def _check_count_of_values(views: Sequence[View]) -> None:
-    count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
+    count = sum(curve.replicas * len(curve.x) for shown_view in views for curve in shown_view.curves)
     if count > MOST_BY_REPLICA:
         reason = f"all replicas together have {count} values, and the limit is {MOST_BY_REPLICA}"
         raise BadInput("--by-replica", f"{reason}; take fewer replicas, evaluation points or pictures")
@@ -144,11 +146,7 @@ def _picture_as_json(
             {"name": mark.name, "x": _mark_as_json(mark.x), "y": _mark_as_json(mark.y)}
             for mark in shown.axes.marks
         ],
-        **(
-            {}
-            if shown.points is None
-            else {"points": [_encoded_numbers(coordinates) for coordinates in shown.points]}
-        ),
+        **({} if shown.points is None else {"points": [_encoded_numbers(point) for point in shown.points]}),
         "x_label": shown.axes.x_label,
         "y_label": shown.axes.y_label,
         "curves": [

@@ -70,7 +70,7 @@ def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         views = [view(picture, results) for picture in pictures]
-        return of_views(views, [headline(shown, experiment, outcomes, results) for shown in views])
+        return of_views(views, [headline(shown_view, experiment, outcomes, results) for shown_view in views])
     losses, errors = (view(of_run(experiment, measure), results) for measure in ("loss", "error"))
     return of_run_views(losses, errors, headline(losses, experiment, outcomes))
 
@@ -104,16 +104,16 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
     """
     parts: list[TablePart] = []
     labels: dict[str, str] = {}
-    for number, (shown, caption) in enumerate(zip(views, captions, strict=True), start=1):
-        picture = shown.picture.name or shown.picture.title or f"picture {number}"
-        labels |= {f"{picture}: x": shown.axes.x_label, f"{picture}: value": shown.axes.y_label}
+    for number, (shown_view, caption) in enumerate(zip(views, captions, strict=True), start=1):
+        picture = shown_view.picture.name or shown_view.picture.title or f"picture {number}"
+        labels |= {f"{picture}: x": shown_view.axes.x_label, f"{picture}: value": shown_view.axes.y_label}
         labels[f"{picture}: caption"] = caption
-        for curve in shown.curves:
+        for curve in shown_view.curves:
             series = "reference" if curve.training.is_reference else "learner"
             parts.append(TablePart((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
-        for line in shown.lines:
+        for line in shown_view.lines:
             parts.append(TablePart((picture, line.direction, line.name), (line.x, None, line.y, None)))
-        for heat in shown.heats:
+        for heat in shown_view.heats:
             x, y = np.meshgrid(heat.x, heat.y)
             stderr = None if heat.stderr is None else heat.stderr.ravel()
             parts.append(

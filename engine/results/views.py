@@ -56,8 +56,12 @@ def view(picture: Picture, results: Results) -> View:
     sweep = results.sweep
     steps = PictureSteps(picture, sweep.axes)
     collected = gathered(picture, results, steps)
-    named_pictures = (other for other in sweep.experiment.pictures if other.name is not None)
-    lower = next((other for other in named_pictures if other.name == picture.beneath), None)
+    named_pictures = (
+        other_picture for other_picture in sweep.experiment.pictures if other_picture.name is not None
+    )
+    lower = next(
+        (named_picture for named_picture in named_pictures if named_picture.name == picture.beneath), None
+    )
     shown = View(
         picture,
         axes=_view_axes(picture, results),

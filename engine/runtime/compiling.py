@@ -27,10 +27,10 @@ def compile_meanwhile(planned: LearnerPlan) -> None:
 
 def compile_first(plan: RunPlan) -> None:
     """Compile the code of a run's faster backends, and wait until the compilers end, even if one fails."""
-    for planned in plan.learners:
-        compile_meanwhile(planned)
-        if planned.faster is not None:
-            _, code = planned.faster
+    for planned_learner in plan.learners:
+        compile_meanwhile(planned_learner)
+        if planned_learner.faster is not None:
+            _, code = planned_learner.faster
             code.wait()
 
 

@@ -355,16 +355,16 @@ def prepare(
     begin = partial(_new_learner_run, cost=cost, streams=experiment.run.random_streams(), writer=writer)
     side_learner_runs = [
         begin(
-            other,
+            side_learner,
             data
-            if other.experiment.problem == experiment.problem
-            else cache(partial(source.of, other.experiment, device)),
-            partial(source.examples, other.experiment),
+            if side_learner.experiment.problem == experiment.problem
+            else cache(partial(source.of, side_learner.experiment, device)),
+            partial(source.examples, side_learner.experiment),
             is_side_run=True,
         )
-        for other in plan.side_learners
+        for side_learner in plan.side_learners
     ]
-    started = [begin(planned, data, examples) for planned in plan.learners]
+    started = [begin(planned_learner, data, examples) for planned_learner in plan.learners]
     side_curves = {
         of: {name: side_learner_runs[number].curves[0] for name, number in numbers.items()}
         for of, numbers in plan.side_runs.numbers.items()

@@ -244,11 +244,11 @@ class Spread:
             return
         shares = groups(plan, self._groups)
         self._tasks += [(self._next_point, replace(experiment, run=run)) for run in shares]
-        for planned in learners:
-            run = planned.experiment.run
-            self._groups_of[_key_of_curves(planned)] = [
+        for planned_learner in learners:
+            run = planned_learner.experiment.run
+            self._groups_of[_key_of_curves(planned_learner)] = [
                 (
-                    _key_of_curves(planned, replace(run, seed=share.seed, replicas=share.replicas)),
+                    _key_of_curves(planned_learner, replace(run, seed=share.seed, replicas=share.replicas)),
                     share.replicas,
                 )
                 for share in shares
@@ -310,8 +310,8 @@ def groups(plan: RunPlan, count: int) -> list[RunSettings]:
     only.
     """
     run, schedule = plan.experiment.run, plan.experiment.protocol.schedule()
-    measures = [measure for planned in plan.learners for measure in planned.measures]
-    records = max(planned.records for planned in plan.learners)
+    measures = [measure for planned_learner in plan.learners for measure in planned_learner.measures]
+    records = max(planned_learner.records for planned_learner in plan.learners)
     is_together = (
         schedule.ends_early is not None
         or any(measure.needs().under is not None for measure in measures)

@@ -47,8 +47,8 @@ def theory_lines(
     """
     begin, order = partial(_untrained_descent, plan.experiment), partial(_order_of_rows, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
-    learners = {planned.learner.name: planned for planned in plan.learners}
-    return [_computed_line(planned, at, other_runs, learners) for planned in plan.lines]
+    learners = {planned_learner.learner.name: planned_learner for planned_learner in plan.learners}
+    return [_computed_line(planned_line, at, other_runs, learners) for planned_line in plan.lines]
 
 
 def _untrained_descent(setup: Setup, data: Data, learner: Learner) -> Descent:
@@ -131,11 +131,11 @@ def _values_beyond_end(line: Line, at: At) -> Along | None:
 
 def _values_by_curve(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
     of_curves = {}
-    for learner_plan in learners.values():
-        if planned.binds(learner_plan.learner):
-            indices = _index_values(planned.line, learner_plan.learner, at.experiment)
-            for curve_name, rate in learner_plan.rates_by_curve.items():
-                at_curve = replace(at, indices=indices, of_learner=learner_plan.learner, of_rate=rate)
+    for planned_learner in learners.values():
+        if planned.binds(planned_learner.learner):
+            indices = _index_values(planned.line, planned_learner.learner, at.experiment)
+            for curve_name, rate in planned_learner.rates_by_curve.items():
+                at_curve = replace(at, indices=indices, of_learner=planned_learner.learner, of_rate=rate)
                 of_curves[curve_name] = _values_of_line(planned.line, at_curve)
     return of_curves
 
@@ -147,14 +147,14 @@ def _values_along_run(
     if not planned.binds(learner_plan.learner):
         return None
     runs = other_runs.get((planned.line.kind, curve.name), {})
-    records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
+    records = min(curve.length, *(other_run.length for other_run in runs.values()), curve.capacity)
     at_curve = replace(
         at,
         clocks={clock: times[:records] for clock, times in at.clocks.items()},
         of_learner=learner_plan.learner,
         of_rate=learner_plan.rates_by_curve.get(curve.name),
         measured=_measured_values(curve, records),
-        runs={name: _measured_values(other, records) for name, other in runs.items()},
+        runs={name: _measured_values(other_run, records) for name, other_run in runs.items()},
     )
     return _values_of_line(planned.line, at_curve)
 

@@ -103,7 +103,7 @@ class Equations:
         means = full_batches.reshape(len(full_batches), steps, self._batch, self._d + 1).mean(2)
         if self._population:
             means = np.zeros_like(means)
-        by_coin = np.stack([coins.random(means.shape[1:]) for coins in self._coins]) < 0.5
+        by_coin = np.stack([coin.random(means.shape[1:]) for coin in self._coins]) < 0.5
         equations = np.where(means == 0, by_coin, means < 0)
         for step in range(steps):
             self._solved.see(equations[:, step])

@@ -208,10 +208,10 @@ class LassoFit(SolvedWeights):
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         rows, y = (numbers.double().cpu().numpy() for numbers in (instances.rows, labels))
-        for replica, (gram, new) in enumerate(zip(self._grams, rows, strict=True)):
-            gram.add(new)
+        for replica, (gram, new_row) in enumerate(zip(self._grams, rows, strict=True)):
+            gram.add(new_row)
             members = slice(replica * self._targets, (replica + 1) * self._targets)
-            self._products[members] += y[members] @ new
+            self._products[members] += y[members] @ new_row
         self._seen += instances.n
         self._w = None
 

@@ -92,7 +92,9 @@ class MinQ(Solver, frozen=True, tag="min-q"):
         shape = filled(self.shape, data.instances.d)
 
         def solve(X: Floats, y: Floats) -> Floats:
-            path = next((old for old in paths if old.is_of(X, y)), None) or Path(X, y, self.depth, shape)
+            path = next((old_path for old_path in paths if old_path.is_of(X, y)), None) or Path(
+                X, y, self.depth, shape
+            )
             if len(X) == data.instances.n and path not in paths:
                 paths.append(path)
             return path.at(self.alpha)

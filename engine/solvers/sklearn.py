@@ -84,7 +84,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             alternatives = nearest(self.name, _estimator_names())
             return f"scikit-learn has no regressor or classifier {self.name!r}; {alternatives}"
         arguments = inspect.signature(cls).parameters
-        unknown = [name for name in self.options if name not in arguments]
+        unknown = [option for option in self.options if option not in arguments]
         if unknown:
             return f"{self.name} has no argument {unknown[0]!r}; it has {', '.join(arguments) or 'none'}"
         required = [

@@ -60,7 +60,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
         if isinstance(curves, str):
             picture["curves"] = other if curves == former else curves
         elif isinstance(curves, list | tuple):
-            picture["curves"] = [other if axis == former else axis for axis in curves]
+            picture["curves"] = [other if curve == former else curve for curve in curves]
         if isinstance(at := picture.get("at"), Mapping):
             picture["at"] = {other if key == former else key: number for key, number in at.items()}
         read = picture.get("read")

@@ -62,7 +62,9 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
     first, *_ = experiments
     for number, picture in enumerate(first.pictures):
         where = f"pictures[{number}]"
-        if picture.name is not None and picture.name in [earlier.name for earlier in first.pictures[:number]]:
+        if picture.name is not None and picture.name in [
+            earlier_picture.name for earlier_picture in first.pictures[:number]
+        ]:
             raise BadInput(
                 f"{where}.name", f"another picture has the name {picture.name!r}; take a different name"
             )
@@ -85,7 +87,11 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
 def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) -> None:
     if picture.beneath is None:
         return
-    lower_by_name = {lower.name: lower for lower in pictures if lower is not picture and lower.name}
+    lower_by_name = {
+        lower_picture.name: lower_picture
+        for lower_picture in pictures
+        if lower_picture is not picture and lower_picture.name
+    }
     lower = lower_by_name.get(picture.beneath)
     if lower is None:
         names = listed(map(repr, lower_by_name)) or "none"

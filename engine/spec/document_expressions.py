@@ -132,7 +132,7 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def _structs_by_tag(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
-    return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
+    return {kind.__struct_config__.tag: kind for kind in kinds if is_struct(kind)}
 
 
 @cache

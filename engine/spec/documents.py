@@ -90,12 +90,18 @@ def _texts_by_place(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
 def _check_until(sweep: Sweep) -> None:
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
-        of_axis = [how for how in readings if how is not None and how.over == axis.name]
-        if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
+        axis_readings = [
+            picture_reading
+            for picture_reading in readings
+            if picture_reading is not None and picture_reading.over == axis.name
+        ]
+        if axis.until is None or (
+            axis_readings and all(axis_reading.is_threshold for axis_reading in axis_readings)
+        ):
             continue
         reason = (
             "a picture has another `read` along this axis, which needs all values"
-            if of_axis
+            if axis_readings
             else "no picture has a `read` along this axis"
         )
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
@@ -251,7 +257,7 @@ def _table_with_defaults(learner: Mapping[str, Any]) -> dict[str, Any]:
     Only the learner's own fields get defaults. Its parts, such as the update rule, get none.
     """
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
-    defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
+    defaults = {field.encode_name: (field.default, field.default_factory) for field in fields}
     plain = {
         field: factory() if callable(factory) else default for field, (default, factory) in defaults.items()
     }

@@ -90,7 +90,7 @@ def _field_of(field: inspect.Field) -> Field | None:
         texts, kind = kind.extra_json_schema or {}, kind.type
     optional = False
     if isinstance(kind, inspect.UnionType):
-        plain = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
+        plain = [member_type for member_type in kind.types if not isinstance(member_type, inspect.NoneType)]
         optional = len(plain) < len(kind.types)
         kind = plain[0] if len(plain) == 1 else inspect.UnionType(tuple(plain))
     named = _kind_of_field(kind)
@@ -181,7 +181,9 @@ def _kind_of_union(members: tuple[Any, ...]) -> FieldKind | None:
 def _limits_in_words(kind: Any) -> str:
     signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
     if isinstance(kind, inspect.UnionType):
-        kind = next((member for member in kind.types if isinstance(member, inspect.FloatType)), None)
+        kind = next(
+            (member_type for member_type in kind.types if isinstance(member_type, inspect.FloatType)), None
+        )
     limits = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
     return ", ".join(
         f"{sign} {limit:g}"

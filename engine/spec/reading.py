@@ -160,8 +160,8 @@ def put(raw: Raw, place: str, value: Any) -> None:
     if len(parents) > raw_values.DEEPEST:
         raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no field is nested so deeply")
     node: Any = raw
-    for number, former in enumerate(parents):
-        step = parents[number] = _with_new_key(raw, parents[:number], former)
+    for number, parent in enumerate(parents):
+        step = parents[number] = _with_new_key(raw, parents[:number], parent)
         prefix = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
             parents[number] = _index_of_table(node, step, prefix)
@@ -508,8 +508,8 @@ def _allowed_values(where: str, raw: Any) -> list[str]:
     if members := _struct_members(kind):
         return sorted(str(member.tag) for member in members if member.tag is not None)
     if isinstance(kind, inspect.UnionType):
-        literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
-        has_numbers = any(isinstance(member, inspect.FloatType) for member in kind.types)
+        literals = [member_type for member_type in kind.types if isinstance(member_type, inspect.LiteralType)]
+        has_numbers = any(isinstance(member_type, inspect.FloatType) for member_type in kind.types)
         numbers = ["a number", "a list of numbers"] if has_numbers else []
         return [*numbers, *(_quoted_if_sign(word) for literal in literals for word in literal.values)]
     return [_quoted_if_sign(word) for word in kind.values] if isinstance(kind, inspect.LiteralType) else []
@@ -521,7 +521,7 @@ def _quoted_if_sign(word: Any) -> str:
 
 def _struct_members(kind: Any) -> list[inspect.StructType]:
     types = kind.types if isinstance(kind, inspect.UnionType) else [kind]
-    return [member for member in types if isinstance(member, inspect.StructType)]
+    return [member_type for member_type in types if isinstance(member_type, inspect.StructType)]
 
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:

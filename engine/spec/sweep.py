@@ -179,7 +179,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     point.
     """
     pictures = sweep.experiment.pictures
-    number = next((number for number, other in enumerate(pictures) if other == picture), None)
+    number = next((number for number, other_picture in enumerate(pictures) if other_picture == picture), None)
     marked: list[Marked] = []
     for place, mark in enumerate(picture.marks):
         if number is None:  # the picture is not one of the experiment's, so its marks depend on no axis

@@ -143,7 +143,7 @@ def _upgraded_run(run: Mapping[str, Any]) -> dict[str, Any]:
     measures = converted.get("measures", ())
     if not isinstance(measures, list | tuple):
         return converted
-    parts = [{"kind": part} if isinstance(part, str) else part for part in measures]
+    parts = [{"kind": measure} if isinstance(measure, str) else measure for measure in measures]
     for switch, on in switches.items():
         note(switch, "measures")
         rest = [part for part in parts if part not in SWITCHES[switch]]

@@ -186,7 +186,7 @@ class Comparison:
             transformations: orthogonal matrices T. Each is tried in a separate training run.
         """
         begin, inputs = self._experiment.protocol.training_run, self._counterpart_inputs()
-        turns = (torch.from_numpy(matrix) for matrix in transformations)
+        turns = (torch.from_numpy(transformation) for transformation in transformations)
         return self._largest_change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:

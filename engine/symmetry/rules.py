@@ -169,12 +169,14 @@ def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) ->
         group = GROUPS[symmetry.group]
         if group is None:
             continue
-        promised = all(group <= of_model.group for of_model in verdicts)
+        promised = all(group <= model_verdict.group for model_verdict in verdicts)
         if promised and symmetry.word == "not invariant":
             contradicted.append(
                 f"by structure, the rule is invariant under {symmetry.group}, but predictions change"
             )
-        decided = any(of_model.invariant is False and not of_model.undecided for of_model in verdicts)
+        decided = any(
+            model_verdict.invariant is False and not model_verdict.undecided for model_verdict in verdicts
+        )
         if group == ROTATIONS and decided and symmetry.word == "invariant":
             fault = f"by structure, the rule is not invariant under {symmetry.group}"
             contradicted.append(f"{fault}, but predictions do not change")
@@ -248,7 +250,7 @@ class _Model:
         comparison, stream = self._comparison, self._comparison.streams("rotation")
         if (orthogonal := GROUPS[group]) is None:
             exponents = [2 * stream.uniform(FEATURES)[0] - 1 for _ in range(2)]
-            return comparison.under_scalings([LARGEST_FACTOR**factors for factors in exponents])
+            return comparison.under_scalings([LARGEST_FACTOR**exponent for exponent in exponents])
         return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
 
     def _measure_rounding(self, change: float) -> None:

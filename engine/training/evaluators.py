@@ -130,7 +130,7 @@ class Mistakes:
         """Process the next S evaluations, whose predictions are [S, B, n]."""
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
-            self._records += [self._record - self._first + number for number in turns]
+            self._records += [self._record - self._first + turn for turn in turns]
             self._count_mistakes(predictions if len(turns) == len(predictions) else predictions[turns])
         self._record += len(predictions)
 

@@ -163,7 +163,7 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
     if not measures:
         return begin(inputs)
     own_inputs = replace(
-        inputs, measures=tuple(candidate for candidate in inputs.measures if candidate.needs().under is None)
+        inputs, measures=tuple(measure for measure in inputs.measures if measure.needs().under is None)
     )
     return CoupledRuns(own_inputs, begin, measures)
 

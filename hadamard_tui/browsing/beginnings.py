@@ -76,15 +76,17 @@ def learners() -> list[Beginner]:
 def _problems_and_learners() -> tuple[list[FirstProblem], list[Beginner]]:
     # Both lists are made together, because parsing all presets takes time, and both lists need it.
     documents = [reading.read_raw(presets.path_of(preset_name)) for preset_name in presets.names()]
-    counted = Counter(problem for raw in documents for problem in _problem_of(raw))
+    counted = Counter(problem for raw_document in documents for problem in _problem_of(raw_document))
     return [problem for problem, _ in counted.most_common(MOST)], _frequent_learners(documents)
 
 
 def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
     names: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
-    for raw in documents:
-        for learner in raw["learners"]:
-            parts = tuple((part, _kind_of_part(learner[part])) for part in FAMILIES if part in learner)
+    for raw_document in documents:
+        for learner in raw_document["learners"]:
+            parts = tuple(
+                (family, _kind_of_part(learner[family])) for family in FAMILIES if family in learner
+            )
             if parts and parts != (("architecture", parts[0][1]),):
                 names.setdefault(parts, Counter())[learner["name"]] += 1
     frequent = sorted(names, key=lambda parts: -names[parts].total())[:MOST]

@@ -28,7 +28,7 @@ def has_words(query: str, text: str, source: str) -> bool:
     typed = _word_set(query)
     text_words = _word_set(source) if THEOREM in typed else _word_set(text) | _word_set(source)
     return bool(typed) and all(
-        word in text_words if word.isdigit() else any(candidate.startswith(word) for candidate in text_words)
+        word in text_words if word.isdigit() else any(text_word.startswith(word) for text_word in text_words)
         for word in typed
     )
 
@@ -40,7 +40,7 @@ def has_phrase(query: str, source: str) -> bool:
     """
     typed, source_words = _normal_words(query), _normal_words(source)
     places = range(len(source_words) - len(typed) + 1)
-    return len(typed) > 1 and any(source_words[at : at + len(typed)] == typed for at in places)
+    return len(typed) > 1 and any(source_words[place : place + len(typed)] == typed for place in places)
 
 
 @lru_cache(maxsize=2048)
@@ -136,11 +136,11 @@ def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]
     """
     if not typed.split():
         return list(all_groups)
-    matches = (
+    matching_groups = (
         (heading, [entry for entry in entries if _is_match(entry, heading, typed)])
         for heading, entries in all_groups
     )
-    return [group for group in matches if group[1]]
+    return [group for group in matching_groups if group[1]]
 
 
 def best(matches: Iterable[PresetGroup], typed: str) -> PresetEntry | None:

@@ -125,7 +125,7 @@ def ticks(
             stride = math.ceil(len(multiples) / most_ticks)
             values = decades if is_long or len(decades) >= wanted else multiples[::stride]
             return tuple((value, _log_label(value)) for value in values)
-    values = [value for value in _linear_ticks(limits, most_ticks, is_whole) if value > 0 or not log]
+    values = [tick for tick in _linear_ticks(limits, most_ticks, is_whole) if tick > 0 or not log]
     return tuple(zip(values, _tick_labels(values), strict=True))
 
 
@@ -169,7 +169,7 @@ def _multiples(limits: Limits) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
     candidates = (factor * 10.0**n for n in range(first, first + _SHORT + 1) for factor in (1, 2, 5))
-    return [value for value in candidates if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return [candidate for candidate in candidates if low * (1 - 1e-9) <= candidate <= high * (1 + 1e-9)]
 
 
 def _log_label(value: float) -> str:

@@ -118,8 +118,8 @@ def run_headless(
         from hadamard_tui.state.run_store import needed_store
 
         needed_store()
-        options = {"--device": device, "--path": path, "--on": place, "--out": out}
-        arguments = [f"{option}={choice}" for option, choice in options.items() if choice]
+        choices_by_option = {"--device": device, "--path": path, "--on": place, "--out": out}
+        arguments = [f"{option}={choice}" for option, choice in choices_by_option.items() if choice]
         arguments += [word for setting in settings or () for word in ("--set", setting)]
         arguments += [word for file in exports or () for word in ("--export", str(file))]
         run = detaching.detach([preset, *arguments, *(["--fresh"] if fresh else [])])

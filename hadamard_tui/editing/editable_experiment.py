@@ -307,7 +307,7 @@ class EditableExperiment:
 
         If "GD" and "GD 2" exist, the result for "GD 2" is "GD 3" and not "GD 2 2".
         """
-        names = {other["name"] for other in self.learners}
+        names = {learner["name"] for learner in self.learners}
         if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
             wanted = numbered_name[1]
         numbered = (f"{wanted} {number}" for number in itertools.count(2))

@@ -52,7 +52,7 @@ def announcement(plan: Plan) -> str:
 
 def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
     parts: list[ConsoleRenderable] = [
-        Text(sentence, "bold" if place == 0 else "") for place, sentence in enumerate(answers(diagnosis))
+        Text(answer, "bold" if place == 0 else "") for place, answer in enumerate(answers(diagnosis))
     ]
     parts.append(losses(diagnosis))
     width = min(console.width, WIDEST_CHART)

@@ -287,8 +287,8 @@ def _experiment_and_trace(raw: Raw, **settings: object) -> tuple[Experiment, Tra
 def _measures_of_curve(trace: Trace, number: int = 0) -> dict[str, Floats]:
     """Return a curve's measures by name, each as [records, replicas, …]. Records are evaluation points."""
     curve = trace.curves[number]
-    numbers = {name: curve.values(name) for name in curve.measures}
-    return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
+    arrays = {measure: curve.values(measure) for measure in curve.measures}
+    return {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
 
 
 def _check_run(raw: Raw, part: Part) -> Check:
@@ -412,14 +412,14 @@ def _check_theory_line(raw: Raw, line: Line) -> Check:
     )
     seen = view(experiment.pictures[0], of_one(experiment, trace))
     outcomes = {
-        f"{curve.name}, {direction}": respect(
-            curve, msgspec.structs.replace(bound, direction=direction), seen.quantity.rounding
+        f"{curve.name}, {side}": respect(
+            curve, msgspec.structs.replace(bound, direction=side), seen.quantity.rounding
         )
         for bound in seen.lines
         if bound.kind == line.kind
         for curve in seen.curves
         if bound.binds(curve)
-        for direction in sides
+        for side in sides
     }
     if not outcomes:
         return Check(
@@ -497,8 +497,8 @@ def _check_random_hyperparameters(family: str, member: type[Part]) -> Check:
     if not described.fields:
         return Check("fuzz", None, "the part has no hyperparameters")
     for _ in range(DRAWS):
-        fields = {field.encode_name: _random_setting(field.type, rng) for field in described.fields}
-        settings = {name: setting for name, setting in fields.items() if setting is not None}
+        drawn_settings = {field.encode_name: _random_setting(field.type, rng) for field in described.fields}
+        settings = {name: setting for name, setting in drawn_settings.items() if setting is not None}
         try:
             run(parse(_small_experiment(family, {"kind": str(described.tag), **settings})))
             ran += 1

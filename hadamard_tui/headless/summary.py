@@ -69,13 +69,13 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
     """Return a table of losses. Each curve has one line of text for each x in `where`."""
     losses = run["loss"]
-    measured = [name for name in MEASURES if run[name].curves]
+    measured = [measure_name for measure_name in MEASURES if run[measure_name].curves]
     spared = set(MEASURES) - set(measured)
     if width < NARROW + MEASURE * len(measured):
         spared.add("which")
     if width < NARROW + MEASURE * (len(measured) - 1):
         spared.add("invariant")
-    shown = [name for name in COLUMNS if name not in spared]
+    shown = [column_name for column_name in COLUMNS if column_name not in spared]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     grid.add_column("\nlearner", min_width=6)
     columns = COLUMNS | {"k": (f"\n{losses.axes.x_label.split()[-1]}", COLUMNS["k"][1])}
@@ -96,12 +96,12 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not apply to this learner, whose loss may be lower", "dim")
     turned = {bound for curve, bound in compared if bound is not None and bound.group == TRIVIAL}
-    axes = [
+    axis_curves = [
         curve
         for curve in losses.curves
         if curve.training.verdict is not None and not curve.training.verdict.invariant
     ]
-    names = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
+    names = [curve.name for curve in axis_curves if any(bound.binds(curve) for bound in turned)]
     if names:
         reason = "not rotation invariant, but the bound applies, because the data are rotated at random"
         yield Text(f"{listed(names)}: {reason}", "dim")
@@ -126,7 +126,7 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 def _rate_note(losses: View, curve: CurveView) -> str:
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
-    rivals = sum(other.learner == curve.learner for other in losses.curves)
+    rivals = sum(other_curve.learner == curve.learner for other_curve in losses.curves)
     return f"\n  best of {rivals} rates" if rivals > 1 and curve.chosen else ""
 
 

@@ -80,9 +80,9 @@ def shown(verified: Verified) -> ConsoleRenderable:
 
 
 def total(all_verified: Sequence[Verified]) -> str:
-    claims = [outcome for verified in all_verified for outcome in verified.outcomes]
-    holding = sum(outcome.holds is True for outcome in claims)
-    return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
+    outcomes = [outcome for verified in all_verified for outcome in verified.outcomes]
+    holding = sum(outcome.holds is True for outcome in outcomes)
+    return f"{holding} of {len(outcomes)} claims of {len(all_verified)} presets hold."
 
 
 def _verdict_text(holds: bool) -> Text:

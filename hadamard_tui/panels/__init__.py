@@ -33,7 +33,7 @@ def _all_panels() -> tuple[Panel, ...]:
     panels = _panels_of(modules)
     for module in outside.modules():
         for panel in _panels_of([module]):
-            if panel.name in {TABLE, *(other.name for other in panels)}:
+            if panel.name in {TABLE, *(other_panel.name for other_panel in panels)}:
                 raise BadInput(
                     str(module.__file__), f"a panel {panel.name!r} already exists; give yours another name"
                 )

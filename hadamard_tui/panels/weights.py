@@ -180,12 +180,12 @@ def weight_series(context: PanelContext) -> list[Series]:
         of_target += _value_range(now[list(marked)])
         series_name += _value_range(now[rest])
     lines = [
-        Series("" if number else series_name, x, line, others(), faint=True)
-        for number, line in enumerate(weights[: len(rest)])
+        Series("" if number else series_name, x, weight, others(), faint=True)
+        for number, weight in enumerate(weights[: len(rest)])
     ]
     tint = colour_of(context.loss.view.curve(curve.name))
-    for number, line in enumerate(weights[len(rest) :]):
-        lines.append(Series("" if number else of_target, x, line, tint, mark=MARK))
+    for number, weight in enumerate(weights[len(rest) :]):
+        lines.append(Series("" if number else of_target, x, weight, tint, mark=MARK))
     return lines
 
 

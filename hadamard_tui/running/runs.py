@@ -305,7 +305,7 @@ def changes(before: Raw, after: Raw, width: int | None = None) -> str:
 
     Changes that do not fit are counted. A cut change, such as "update p-norm → …", would name the old value.
     """
-    words = [str(change) for change in differences(before, after)] or ["the same set-up"]
+    words = [str(difference) for difference in differences(before, after)] or ["the same set-up"]
     text = ", ".join(words)
     if width is None or cell_len(text) <= width:
         return text

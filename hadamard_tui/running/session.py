@@ -243,7 +243,9 @@ class Session:
     def _load_trace(self, trace: Trace) -> None:
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
-        number = next(number for number, candidate in results.traces.items() if candidate is trace)
+        number = next(
+            number for number, candidate_trace in results.traces.items() if candidate_trace is trace
+        )
         self.point = replace(self.point, number=number, trace=trace)
         if former is not None:  # playback of the next point starts at its start
             self.playback = self._new_playback()

@@ -66,7 +66,7 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        series = [stored.drawn(faint) for stored in self.series]
+        series = [curve.drawn(faint) for curve in self.series]
         return Plot(series, self.axes, screen_note=f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:

@@ -110,13 +110,13 @@ class Browser(Framed[str | None]):
 
     def _list_presets(self) -> None:
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
-        matches = matching(self._groups, typed)
+        matching_groups = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
-        options.set_options(line for group in matches for line in _group_options(group, titled))
-        meant = best(matches, typed) if typed.split() else self._entries.get(self._opened or "")
+        options.set_options(line for group in matching_groups for line in _group_options(group, titled))
+        meant = best(matching_groups, typed) if typed.split() else self._entries.get(self._opened or "")
         if meant is not None:
             options.highlighted = options.get_option_index(meant.name)
-        elif not matches and self._groups:
+        elif not matching_groups and self._groups:
             self._show_preview(
                 Text(f"No preset matches “{typed}”. {key('command_palette')} also searches parts.", "italic")
             )

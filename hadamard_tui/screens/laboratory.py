@@ -155,8 +155,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         Textual restyles all widgets when classes change, so this is done while there are none.
         """
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
-        for cells, classes in breakpoints:
-            self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
+        for cells, pairs in breakpoints:
+            self.add_class(max(pair for pair in pairs if pair[0] <= cells)[1])
 
     def on_mount(self) -> None:
         self.message_signal.subscribe(self, self._wake_unless_drawing, immediate=True)

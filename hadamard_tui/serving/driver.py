@@ -66,9 +66,9 @@ class ViewerDriver(WebDriver):
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys, packets = InputReader(), Packets()
         assert sys.__stdin__ is not None, "the server holds the other end of it"
-        for data in chunks(sys.__stdin__.fileno(), self.exit_event, lambda: keys.patience):
+        for chunk in chunks(sys.__stdin__.fileno(), self.exit_event, lambda: keys.patience):
             text = ""
-            for kind, content in packets.feed(data):
+            for kind, content in packets.feed(chunk):
                 if kind == "D":
                     text += decode(content)
                 else:

@@ -210,8 +210,8 @@ async def _run_server(sockets: Sequence[socket.socket], command: Sequence[str], 
     server = Server(command, viewers)
     runner = server.runner()
     await runner.setup()
-    for listener in sockets:
-        await web.SockSite(runner, listener).start()
+    for bound_socket in sockets:
+        await web.SockSite(runner, bound_socket).start()
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

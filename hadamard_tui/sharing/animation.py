@@ -66,8 +66,8 @@ def gif(
 
     captions, least_left = [*[""] * (len(charts) - 1), caption], widest_left_margin(charts)
     pages = [
-        chart(*content, caption=words, growing=True, least_left=least_left)
-        for content, words in zip(charts, captions, strict=True)
+        chart(*content, caption=chart_caption, growing=True, least_left=least_left)
+        for content, chart_caption in zip(charts, captions, strict=True)
     ]
     sheet, pictures = pages[0] if len(pages) == 1 else Tiles(pages, "", 1), []
     for number in range(FRAMES):
@@ -153,14 +153,18 @@ def asciicast(
         "theme": {"fg": INK, "bg": GROUND, "palette": ":".join([INK, *[GROUND] * 7])},
     }
     lines = [json.dumps(header, ensure_ascii=False)]
-    frames = list(zip(*(growing(shown.series, shown.axes, FRAMES) for shown in charts), strict=True))
+    frames = list(
+        zip(*(growing(shown_chart.series, shown_chart.axes, FRAMES) for shown_chart in charts), strict=True)
+    )
     for number, frame in enumerate(frames, start=1):
         below = words if number == len(frames) else [""] * len(words)
         with palette.on_paper():
             rows = [
                 row
-                for series, shown in zip(frame, charts, strict=True)
-                for row in _terminal_rows(series, compose(series, shown.axes, COLUMNS, ROWS, shown.note))
+                for series, shown_chart in zip(frame, charts, strict=True)
+                for row in _terminal_rows(
+                    series, compose(series, shown_chart.axes, COLUMNS, ROWS, shown_chart.note)
+                )
             ]
             rows += below
         text = HOME + "\r\n".join(_on_ground(row) for row in rows) + PLAIN
@@ -173,7 +177,7 @@ def asciicast(
 
 
 def _terminal_rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
-    surround, picture, names, legend_lines = sheet
+    surround, picture, legend_rows, legend_lines = sheet
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
     for row, line in enumerate(surround.lines):
@@ -183,8 +187,8 @@ def _terminal_rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]
     ]
     glyphs[area] = picture.glyphs
     inks[area] = np.where(picture.colours >= 0, 3 * picture.colours + picture.faint, -1)
-    for row, pieces in enumerate(names, start=ROWS - legend_lines):
-        for piece in pieces:
+    for row, legend_row in enumerate(legend_rows, start=ROWS - legend_lines):
+        for piece in legend_row:
             if (span := write_text(glyphs, row, piece.column, piece.text)) is not None and piece.index >= 0:
                 inks[row, span] = 3 * piece.index + 2
     looks = (str, faded, legible)

@@ -43,7 +43,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
         options: further options of the command.
     """
     base = preset if preset is not None and _is_valid_preset(preset) else BASE
-    changes = [part for change in overrides(base, document) for part in ("--set", change)]
+    changes = [part for override in overrides(base, document) for part in ("--set", override)]
     parts = [part for file in outside.requested for part in ("--parts", str(file))]
     return shlex.join([NAME, "--preset", base, *changes, *parts, *options])
 

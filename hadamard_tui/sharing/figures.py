@@ -62,25 +62,27 @@ def draw_chart(
 
     painted = paint_series(series, axes, COLUMNS, ROWS)
     turns = {number: (turn, len(group)) for group in painted.shared for turn, number in enumerate(group)}
-    regions = [number for number, drawn in enumerate(series) if drawn.is_region]
+    regions = [number for number, curve in enumerate(series) if curve.is_region]
     entries = legend_entries(series, painted.groups, left_out=regions, y_log=axes.y_log)
-    labels = {part.at: f"{part.relation}{part.name}" for together in entries for part in together.parts}
+    labels = {
+        part.at: f"{part.relation}{part.name}" for legend_entry in entries for part in legend_entry.parts
+    }
     handles: dict[int, Line2D] = {}
     scales = _dash_scales(series)
-    for number, drawn in enumerate(series):
-        if drawn.band is not None:
-            shade = REGION if drawn.is_region else BAND
-            ax.fill_between(drawn.x, *drawn.band, color=drawn.colour, alpha=shade, linewidth=0)
-        if drawn.is_region:
+    for number, curve in enumerate(series):
+        if curve.band is not None:
+            shade = REGION if curve.is_region else BAND
+            ax.fill_between(curve.x, *curve.band, color=curve.colour, alpha=shade, linewidth=0)
+        if curve.is_region:
             continue
-        width = THIN if drawn.faint else LINE if is_line(drawn) else CURVE
-        style: dict[str, Any] = {"color": drawn.colour, "alpha": FAINT if drawn.faint else 1.0}
+        width = THIN if curve.faint else LINE if is_line(curve) else CURVE
+        style: dict[str, Any] = {"color": curve.colour, "alpha": FAINT if curve.faint else 1.0}
         style["linewidth"] = width
-        if drawn.style == "points":
+        if curve.style == "points":
             style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
         else:
-            style["linestyle"] = _line_style(drawn.style, width, scales[number], *turns.get(number, ()))
-        (handles[number],) = ax.plot(drawn.x, drawn.y, label=labels.get(number, "_nolegend_"), **style)
+            style["linestyle"] = _line_style(curve.style, width, scales[number], *turns.get(number, ()))
+        (handles[number],) = ax.plot(curve.x, curve.y, label=labels.get(number, "_nolegend_"), **style)
     _set_axes(ax, axes)
     if labels:
         legend = ax.legend(
@@ -119,10 +121,10 @@ def _dash_scales(series: Sequence[Series]) -> list[float]:
     """
     looks: Counter[tuple[str, str]] = Counter()
     scales = []
-    for drawn in series:
-        look = drawn.colour, drawn.style
-        scales.append(DASH_SCALES[looks[look] % len(DASH_SCALES)] if is_line(drawn) else 1.0)
-        looks[look] += not drawn.is_region
+    for curve in series:
+        look = curve.colour, curve.style
+        scales.append(DASH_SCALES[looks[look] % len(DASH_SCALES)] if is_line(curve) else 1.0)
+        looks[look] += not curve.is_region
     return scales
 
 

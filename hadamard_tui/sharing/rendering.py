@@ -102,9 +102,9 @@ def _letters_by_family(letters: Set[str]) -> dict[str, Set[str]]:
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
-    names = {font.name for font in fontManager.ttflist}
-    names = {family for family in names if not family.lower().replace(" ", "").startswith(PLACEHOLDERS)}
-    ordered = sorted(names, key=lambda family: ("Sans" not in family, family))
+    families = {font.name for font in fontManager.ttflist}
+    families = {family for family in families if not family.lower().replace(" ", "").startswith(PLACEHOLDERS)}
+    ordered = sorted(families, key=lambda family: ("Sans" not in family, family))
     return {family: letters & _letters_of(family) for family in ordered}
 
 

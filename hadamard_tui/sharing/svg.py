@@ -415,19 +415,21 @@ def _draw_cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
     columns, starts, ends = _cells_along_axis(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _cells_along_axis(heat.y, heat.axes.y_limits, heat.y_log, high)
     steps = scale.steps(heat.z[np.ix_(rows, columns)], STEPS)
-    boxes: dict[int, list[str]] = {}
+    boxes_by_step: dict[int, list[str]] = {}
     for row in range(len(rows)):
         top, height = page.bottom - upper[row], upper[row] - lower[row]
         for first, last, step in _equal_stretches(steps[row]):
             x, width = page.left + starts[first], ends[last] - starts[first]
-            boxes.setdefault(step, []).append(f"M{x:.2f},{top:.2f}h{width:.2f}v{height:.2f}h{-width:.2f}z")
+            boxes_by_step.setdefault(step, []).append(
+                f"M{x:.2f},{top:.2f}h{width:.2f}v{height:.2f}h{-width:.2f}z"
+            )
     colours = colour_map(dark_is_more=True).colours.tolist()
     cells = put(page.area, "g", shape_rendering="crispEdges")
-    if -1 in boxes:
+    if -1 in boxes_by_step:
         _define_missing_pattern(page)
-    for step, paths in sorted(boxes.items()):
+    for step, step_boxes in sorted(boxes_by_step.items()):
         fill = f"url(#{MISSING})" if step < 0 else hex_colour(colours[step])
-        put(cells, "path", d="".join(paths), fill=fill)
+        put(cells, "path", d="".join(step_boxes), fill=fill)
 
 
 def _cells_along_axis(

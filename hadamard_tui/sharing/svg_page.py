@@ -93,7 +93,7 @@ def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]
     """Return the dashes of a line style as SVG attributes. The arguments are those of `dash_pattern`."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return {}
-    numbers = " ".join(f"{number:g}" for number in pattern.lengths)
+    numbers = " ".join(f"{dash_length:g}" for dash_length in pattern.lengths)
     return {"stroke_dasharray": numbers, "stroke_dashoffset": f"{pattern.offset:g}"}
 
 

@@ -150,12 +150,15 @@ def _html_of_results(results: Results, outcomes: Sequence[Outcome], prefix: str)
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
-    numbers = {seen.picture.name: number for number, seen in enumerate(views)}
-    beneath = {seen.picture.beneath for seen in views if seen.picture.beneath is not None}
-    for number, seen in enumerate(views):
-        if seen.picture.name in beneath:
+    numbers = {shown_view.picture.name: number for number, shown_view in enumerate(views)}
+    beneath = {shown_view.picture.beneath for shown_view in views if shown_view.picture.beneath is not None}
+    for number, shown_view in enumerate(views):
+        if shown_view.picture.name in beneath:
             continue  # drawn below another picture; both share one slider
-        stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
+        stack = [
+            number,
+            *([] if shown_view.picture.beneath is None else [numbers[shown_view.picture.beneath]]),
+        ]
         least_left = 0.0
         if len(stack) > 1:
             least_left = max(left_margin(plot(Look(views[place])).axes) for place in stack)
@@ -375,17 +378,17 @@ def _story_section(story: str, source: str) -> Iterator[str]:
 def _theorem_section(results: Results) -> Iterator[str]:
     trace = next(iter(results.traces.values()))
     items = []
-    for line in trace.theorems:
-        bound = [learner_name for learner_name, finding in line.on_learners.items() if finding.holds]
-        if line.on_problem.holds and bound:
-            statement = line.statement
+    for theorem in trace.theorems:
+        bound = [learner_name for learner_name, finding in theorem.on_learners.items() if finding.holds]
+        if theorem.on_problem.holds and bound:
+            statement = theorem.statement
             named = f"<b>{escape(whole_name(statement))}: {escape(statement.formula)}</b>"
-            held = f"The theorem holds here: {escape(line.on_problem.reason)}."
+            held = f"The theorem holds here: {escape(theorem.on_problem.reason)}."
             reason = f"{held} It applies to {escape(listed(bound))}."
             source = f'<span class="source">{escape(statement.source)}</span>'
             direction = DIRECTIONS[statement.direction]
             items.append(
-                f"<li>{named}, {direction}<br>{escape(meaning(line.kind))} {reason}<br>{source}</li>"
+                f"<li>{named}, {direction}<br>{escape(meaning(theorem.kind))} {reason}<br>{source}</li>"
             )
     if items:
         yield f"<h2>Theorems</h2><ul>{''.join(items)}</ul>"

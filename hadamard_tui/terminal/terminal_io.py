@@ -121,9 +121,9 @@ class TimedDriver(LinuxDriver):
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys = InputReader()
         is_first = True
-        for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
+        for chunk in chunks(self.fileno, self.exit_event, lambda: keys.patience):
             # If a key was pressed before the app took over the terminal, Enter arrives as a line feed.
-            text = decode(data.replace(b"\n", b"\r") if is_first else data)
+            text = decode(chunk.replace(b"\n", b"\r") if is_first else chunk)
             is_first = False
             for message in keys.messages(text):
                 self.process_message(message)

@@ -133,7 +133,7 @@ class ChartView(CellView):
         if self._axes is None or not any(len(series.x) for series in self._series):
             return self._hint_cells()
         (width, height), (glyphs, inks) = self.size, self._empty_cells()
-        surround, picture, names, self._legend_lines = compose(
+        surround, picture, legend_rows, self._legend_lines = compose(
             self._series,
             self._axes,
             width,
@@ -146,8 +146,8 @@ class ChartView(CellView):
         )
         self._area = range(surround.left, surround.left + surround.columns)
         self._place_picture(glyphs, inks, surround, picture)
-        for row, pieces in enumerate(names, start=height - self._legend_lines):
-            for piece in pieces:
+        for row, legend_row in enumerate(legend_rows, start=height - self._legend_lines):
+            for piece in legend_row:
                 ink = self._part_ink("note") if piece.index < 0 else self._text_ink(piece.index)
                 self._write_text(glyphs, inks, row, piece.column, piece.text, ink)
         return glyphs, inks

@@ -52,7 +52,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
         rounding: absolute value up to which a number counts as 0.
         digits: number of significant digits that every number must show.
     """
-    sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
+    sizes = [abs(number) for number in numbers if math.isfinite(number) and abs(number) > rounding]
     if not sizes:
         return DECIMALS
     if max(sizes) >= LONGEST_NUMBER:
@@ -171,7 +171,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
         width: width of the table in cells.
         names: names of the learners.
     """
-    chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
+    chosen = {column: column_width for column, column_width in WIDTHS.items() if column not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
     if not heads.line:
         del chosen["line"], chosen["ratio"]
@@ -248,13 +248,13 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     def show(self, look: Look) -> None:
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
-        texts = [row(shown, notation) for shown in rows]
+        texts = [row(shown_row, notation) for shown_row in rows]
         about = heads(look, rows, texts)
         unpinned = len(look.view.curves) + len(look.view.heats)
         self.learners = [row.learner for row in rows[:unpinned]]
         self._show_rows([(row.mark, row.name, row.tint) for row in rows], about)
-        for number, cells in enumerate(texts):
-            for column, text in cells.items():
+        for number, row_texts in enumerate(texts):
+            for column, text in row_texts.items():
                 self._write_cell(number, column, text)
 
     @property

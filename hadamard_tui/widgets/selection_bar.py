@@ -102,7 +102,7 @@ def progress_text(situation: Situation, width: int) -> Text:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
     forms = [Text.assemble(*form) for form in _progress_forms(situation)]
-    return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
+    return next((form for form in forms if cell_len(form.plain) <= width), forms[-1])
 
 
 def _progress_forms(situation: Situation) -> list[list[Piece]]:
@@ -426,18 +426,18 @@ class SelectionBar(Horizontal):
             return
         choices = self._choices
         room = width - LEAST_PROGRESS - len(choices) * (GAP + cell_len(ARROW))
-        words = [cell_len(choice.words) for choice in choices]
+        lengths = [cell_len(choice.words) for choice in choices]
         labelled = [
-            length + cell_len(f"{choice.label} ") for length, choice in zip(words, choices, strict=True)
+            length + cell_len(f"{choice.label} ") for length, choice in zip(lengths, choices, strict=True)
         ]
-        cells = labelled if width >= LABELLED else words
-        for at in sorted(range(len(choices)), key=lambda at: words[at] - labelled[at]):
-            if sum(cells) > room:
-                cells[at] = words[at]
-        while sum(cells) > room and max(cells) > LEAST_WORDS:
-            cells[cells.index(max(cells))] -= 1
-        for choice, count in zip(choices, cells, strict=True):
-            choice.styles.width = count + cell_len(ARROW)
+        widths = labelled if width >= LABELLED else lengths
+        for at in sorted(range(len(choices)), key=lambda at: lengths[at] - labelled[at]):
+            if sum(widths) > room:
+                widths[at] = lengths[at]
+        while sum(widths) > room and max(widths) > LEAST_WORDS:
+            widths[widths.index(max(widths))] -= 1
+        for choice, choice_width in zip(choices, widths, strict=True):
+            choice.styles.width = choice_width + cell_len(ARROW)
             choice.refresh()
 
     def enter(self) -> None:

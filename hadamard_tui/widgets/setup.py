@@ -183,9 +183,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
         yield Static("Run", classes="section")
         yield Fields("run", fields_of(RunSettings), raw["run"])
-        for part in KINDS:
-            yield Static(part.capitalize(), classes="section")
-            yield ItemList(part)
+        for kind in KINDS:
+            yield Static(kind.capitalize(), classes="section")
+            yield ItemList(kind)
 
     def _preset_value(self) -> str:
         return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
@@ -409,8 +409,8 @@ class SetupPane(VerticalScroll, can_focus=False):
         """
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
-        for value in steps_of_number(before, row.is_whole, up):
-            self.editable.put(place, value)
+        for step in steps_of_number(before, row.is_whole, up):
+            self.editable.put(place, step)
             error = self.editable.error
             if error is None or not row.is_about(error.where):
                 self._update_fields(typed=False)

@@ -288,8 +288,8 @@ class RunList(Vertical):
         total = len(rows) if not words else len(self._runs.listed("", running))
         self.query_one(RunRows).show(rows, shown)
         self.border_subtitle = f"{len(rows):,} of {total:,}" if words else f"{total:,}" if total > 1 else ""
-        names = ("pin", "difference", "rename_run", "delete_run", "undo", "filter")
-        keys = {action_id.removesuffix("_run"): key(action_id) for action_id in names}
+        action_ids = ("pin", "difference", "rename_run", "delete_run", "undo", "filter")
+        keys = {action_id.removesuffix("_run"): key(action_id) for action_id in action_ids}
         hint = KEYS if total else NONE_YET
         if self._runs.deleted:
             hint += BACK

@@ -25,7 +25,7 @@ def keep(loop: Any, *sources: Path) -> None:
             loop.enable_caching()
         if (index := _cache_index(loop)) is not None:
             # By default, numba checks only the file of the loop itself, and has no option for other sources.
-            index._source_stamp = index._source_stamp, *(file.stat().st_mtime for file in sources)
+            index._source_stamp = index._source_stamp, *(source.stat().st_mtime for source in sources)
             try:
                 index._load_index()
             except AttributeError:  # an earlier version stored the index with a class that was renamed since

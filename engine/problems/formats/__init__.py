@@ -238,7 +238,7 @@ def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
 
     Raises: NotATable, which names the row and column of a cell that is not a finite number.
     """
-    if all(kind.kind in "iufb" for kind in set(frame.dtypes)):
+    if all(dtype.kind in "iufb" for dtype in set(frame.dtypes)):
         numbers: NDArray[np.float64] = frame.to_numpy(np.float64)
     else:
         numbers = np.empty(frame.shape)

@@ -223,7 +223,7 @@ def _best_records(
     records, separator, decimal = best
     if settings.decimal is None and decimal != ".":
         _check_no_thousands(records.cells)
-    is_one_cell = decimal != "." and all(len(row) == 1 for row in records.cells)
+    is_one_cell = decimal != "." and all(len(record) == 1 for record in records.cells)
     may_be_one_cell = separator == "," and _have_decimal_commas(records.cells)
     if settings.separator is None and settings.decimal is None and (is_one_cell or may_be_one_cell):
         raise _ambiguous_comma_error(records.cells[-1], separator)
@@ -232,7 +232,7 @@ def _best_records(
 
 def _are_words_with_commas(records: Sequence[Row]) -> bool:
     """Return whether all records are single cells, and their commas cannot all be decimal commas."""
-    if any(len(row) > 1 for row in records):
+    if any(len(record) > 1 for record in records):
         return False
     (first,), *rows = records
     is_name_or_number = "," not in first or is_number(first, ",")
@@ -255,7 +255,7 @@ def _score(records: Sequence[Row], decimal: str) -> float:
 
 
 def _check_no_thousands(records: Sequence[Row]) -> None:
-    cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
+    cells = [cell for record in records for cell in record if "," in cell and is_number(cell, ",")]
     if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
         value = float(cells[0].replace(",", "."))
         raise BadField(
@@ -268,7 +268,7 @@ def _check_no_thousands(records: Sequence[Row]) -> None:
 def _have_decimal_commas(records: Sequence[Row]) -> bool:
     """Return whether all rows are pairs of integers that look like one decimal, as -0,5 and 3,14159265 do."""
     pairs = records[1:] or records
-    if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
+    if not all(len(pair) == 2 and all(map(WHOLE.fullmatch, pair)) and pair[1].isdigit() for pair in pairs):
         return False
     has_sign_of_zero = any(digits in ("-0", "+0") for digits, _ in pairs)
     has_zero_first = any(digits[0] == "0" and len(digits) > 1 for _, digits in pairs)
@@ -288,20 +288,26 @@ def _is_header(
     """Return whether the first record is a header. Raises: BadField if this is not clear."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
-    numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
-    names = [column for column, cell in enumerate(first) if cell not in MISSING and not are_numbers[column]]
+    number_columns = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
+    word_columns = [
+        column for column, cell in enumerate(first) if cell not in MISSING and not are_numbers[column]
+    ]
     if not rows:
-        return len(names) == len(first)
-    if any(first[column] in columns[column] for column in names):
+        return len(word_columns) == len(first)
+    if any(first[column] in columns[column] for column in word_columns):
         return False  # the word also occurs below, so it is a value
-    over_numbers = [column for column in names if _are_numbers(columns[column], decimal)]
-    if not numbers:
-        if not names or over_numbers or all(_may_be_class_names(columns[column]) for column in names):
-            return bool(names)
+    over_numbers = [column for column in word_columns if _are_numbers(columns[column], decimal)]
+    if not number_columns:
+        if (
+            not word_columns
+            or over_numbers
+            or all(_may_be_class_names(columns[column]) for column in word_columns)
+        ):
+            return bool(word_columns)
         return _is_header_by_count(
-            has_extra_record, f"{quoted_cell(first[names[0]])} may be the name of a column or a value"
+            has_extra_record, f"{quoted_cell(first[word_columns[0]])} may be the name of a column or a value"
         )
-    values = [first[column] for column in numbers]
+    values = [first[column] for column in number_columns]
     counted_from = next(
         (start for start in (0, 1) if values == _consecutive_numbers(start, len(values))), None
     )
@@ -312,10 +318,12 @@ def _is_header(
             f"{name} may be the name of a column, but {quoted_cell(values[0])} may be a value",
         )
     if over_numbers or (
-        counted_from == 0 and (names or (not first[0] and _counting_in_words(columns[0], decimal)))
+        counted_from == 0 and (word_columns or (not first[0] and _counting_in_words(columns[0], decimal)))
     ):
         return True
-    unlike = [column for column in numbers if _is_unlike_column(first[column], columns[column], len(first))]
+    unlike = [
+        column for column in number_columns if _is_unlike_column(first[column], columns[column], len(first))
+    ]
     if counted_from == 1 and len(values) >= FEW and len(unlike) == len(values):
         return True
     if counted_from != 0:
@@ -422,7 +430,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
     `numpy.savetxt` writes such comments. Raises: NotATable if the comment is a row of numbers.
     """
-    marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip(BLANKS)]
+    marked = [(number, comment) for number, comment in enumerate(comments, 1) if comment.strip(BLANKS)]
     if not marked:
         return None
     number, line = marked[-1]

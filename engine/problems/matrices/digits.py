@@ -111,21 +111,21 @@ class Digits(Matrix, frozen=True, tag="digits"):
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._selected_digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
-        of_digits = tuple(int(counts[digit]) for digit in self._selected_digits)
+        digit_counts = tuple(int(counts[digit]) for digit in self._selected_digits)
         name = Path(self.images).name
-        if not all(of_digits):
+        if not all(digit_counts):
             missing = next(
-                digit for digit, count in zip(self._selected_digits, of_digits, strict=True) if not count
+                digit for digit, count in zip(self._selected_digits, digit_counts, strict=True) if not count
             )
             raise BadInput(
                 f"{PLACE}.digits", f"{name} has no image of the digit {missing}; leave this digit out"
             )
-        if self.n is not None and self.n > sum(of_digits):
+        if self.n is not None and self.n > sum(digit_counts):
             raise BadInput(
                 f"{PLACE}.n",
-                f"there are only {sum(of_digits)} images; take at most {sum(of_digits)}",
+                f"there are only {sum(digit_counts)} images; take at most {sum(digit_counts)}",
             )
-        return of_digits
+        return digit_counts
 
     def structure(self) -> MatrixStructure:
         return super().structure()._replace(random_order=self.permute, class_count=len(self._selected_digits))

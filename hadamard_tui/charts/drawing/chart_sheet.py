@@ -125,7 +125,7 @@ def printed(
     markers = _series_markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
     groups = coincident(series, lines)
-    names = legend(
+    legend_rows = legend(
         series,
         width,
         min(_LEGEND_LINES, height // 4),
@@ -136,10 +136,10 @@ def printed(
         left_out=left_out(series, lines.shown),
         y_log=axes.y_log,
     )
-    layout = arrange(axes, width, height - len(names), (1, 1))
+    layout = arrange(axes, width, height - len(legend_rows), (1, 1))
     layers = _plotext_layers(series, markers, axes, layout, groups) if layout.boxed else []
     chart = draw(layout, layers)
-    text = "\n".join([chart, *(_legend_line(pieces, series) for pieces in names)])
+    text = "\n".join([chart, *(_legend_line(legend_row, series) for legend_row in legend_rows)])
     return text if colour else uncoloured(text)
 
 

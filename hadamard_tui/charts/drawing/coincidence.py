@@ -89,9 +89,9 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
     """
     hidden = np.zeros_like(lines.shown)
     least = LEAST_SHARE * lines.shown.shape[1]
-    line_positions = [at for at, curve in enumerate(series) if is_line(curve)]
+    line_indices = [at for at, curve in enumerate(series) if is_line(curve)]
     before: list[int] = []
-    for index in sorted(line_positions, key=lambda at: _sparseness_of_dashes(series[at])):
+    for index in sorted(line_indices, key=lambda at: _sparseness_of_dashes(series[at])):
         together = next((group for group in groups if index in group), ())
         for other in (earlier for earlier in before if earlier not in together):
             hidden[index] |= _long_runs(_is_near_in_columns(lines, other, index, steep=True), least)
@@ -206,7 +206,7 @@ def _heights_at_shared_x(curve: Series, other: Series, axes: Axes) -> tuple[np.n
         key=lambda points: points.shape[1],
     )
     many = many[:, np.argsort(many[0], kind="stable")]
-    low, high = (np.clip(edge, *many[0, [0, -1]]) for edge in axes.x_limits) if many.size else (0.0, 0.0)
+    low, high = (np.clip(limit, *many[0, [0, -1]]) for limit in axes.x_limits) if many.size else (0.0, 0.0)
     x, y = few[:, (few[0] >= low) & (few[0] <= high)]
     places = _on_scale(x, axes.x_log), _on_scale(many[0], axes.x_log), _on_scale(many[1], axes.y_log)
     at = np.interp(*places) if many.size else x

@@ -244,9 +244,9 @@ def compose(
         and height >= _TOP_LABEL_HEIGHT
         and 0 < cell_len(heat.z_label) <= upright(scale, height, plain).glyphs.shape[1]
     )
-    names = _heat_map_legend(heat, scale, width, height, plain, on_top)
+    legend_rows = _heat_map_legend(heat, scale, width, height, plain, on_top)
 
-    tall = height - below - len(names)
+    tall = height - below - len(legend_rows)
     if beside:  # the height of the colour bar determines which numbers it shows, and so its width
         bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
         framed = width - bar.glyphs.shape[1]
@@ -270,8 +270,8 @@ def compose(
             _write_text(cells, 0, width - cell_len(heat.z_label), heat.z_label, FRAME)
     elif barred:
         _put_part(cells, flat(scale, width, plain), tall, 0)
-    for row, pieces in enumerate(names, start=height - spoken - len(names)):
-        for piece in pieces:
+    for row, legend_row in enumerate(legend_rows, start=height - spoken - len(legend_rows)):
+        for piece in legend_row:
             _write_text(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
     if spoken:
         parts = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
@@ -379,7 +379,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
 
 def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
     """Return a horizontal colour bar between its lowest and its highest number; blank if it does not fit."""
-    low, high = (f"{end:.3g}" for end in scale.limits)
+    low, high = (f"{limit:.3g}" for limit in scale.limits)
     bar = Inked.blank(1, width)
     room = width - len(low) - len(high) - 2
     if room < DIGITS:
@@ -396,7 +396,7 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 
 
 def cell_in_words(scale: ValueScale, label: str) -> str:
-    low, high = (f"{end:.3g}" for end in scale.limits)
+    low, high = (f"{limit:.3g}" for limit in scale.limits)
     quantity = f"{label} " if label else ""
     return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 

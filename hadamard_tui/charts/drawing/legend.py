@@ -92,7 +92,7 @@ def _cut_word(word: str, letters: int, words: set[str]) -> str:
         begin = word[:end]
         if cell_len(begin) + 1 >= cell_len(word):
             return word
-        if not any(other.startswith(begin) for other in words if other != word):
+        if not any(other_word.startswith(begin) for other_word in words if other_word != word):
             return f"{begin}…"
     return word
 
@@ -272,17 +272,19 @@ def _shared_line_names(series: Sequence[Series], group: Sequence[int], y_log: bo
     If "bound of A" and "bound of B" have equal values, both get the name "bound".
     """
     curves = [curve.name for curve in series if curve.mark]
-    lines: dict[str, list[int]] = {}
+    positions_by_line: dict[str, list[int]] = {}
     for at, line in enumerate(series):
         if not line.mark and (owned_line := owned(line.name, curves)):
-            lines.setdefault(owned_line.name, []).append(at)
+            positions_by_line.setdefault(owned_line.name, []).append(at)
     return {
-        at: line_name
-        for line_name, positions in lines.items()
-        for at in positions
+        position: line_name
+        for line_name, positions in positions_by_line.items()
+        for position in positions
         if len(positions) > 1
         and {*positions} <= {*group}
-        and all(are_equal(series[positions[0]], series[other], y_log) for other in positions[1:])
+        and all(
+            are_equal(series[positions[0]], series[other_position], y_log) for other_position in positions[1:]
+        )
     }
 
 
@@ -316,7 +318,7 @@ def wrapped(
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
     """Return False if the legend has only letters of curves and no name of a curve."""
-    parts = _parts_of([group.parts for group in entries])
+    parts = _parts_of([legend_entry.parts for legend_entry in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
     return not texts or any(text != letter for text, letter in texts)
@@ -327,8 +329,8 @@ def _wrapped_legend(
 ) -> tuple[tuple[Piece, ...], ...]:
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
-    names = [[(part.text, part.at) for part in entry.parts] for entry in entries]
-    outside_names = [texts for texts, entry in zip(names, entries, strict=True) if not entry.elsewhere]
+    entry_texts = [[(part.text, part.at) for part in entry.parts] for entry in entries]
+    outside_names = [texts for texts, entry in zip(entry_texts, entries, strict=True) if not entry.elsewhere]
     lettered_parts = _parts_with_letters([entry.parts for entry in entries if not entry.elsewhere])
     lettered = [[(part.text, part.at) for part in parts] for parts in lettered_parts]
     shorter = (
@@ -336,7 +338,12 @@ def _wrapped_legend(
         _folded_entries(lettered_parts, ["" for _ in _parts_of(lettered_parts)]),
     )
     with_formulas = ((texts, lines) for texts in _forms_with_formulas(entries, width))
-    tried = ((names, lines), (outside_names, lines), (outside_names, most_lines), (lettered, most_lines))
+    tried = (
+        (entry_texts, lines),
+        (outside_names, lines),
+        (outside_names, most_lines),
+        (lettered, most_lines),
+    )
     for texts, count in (*with_formulas, *tried, *((texts, most_lines) for texts in shorter)):
         rows = _legend_rows(texts, width)
         if note and _row_end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > note_end:
@@ -382,8 +389,8 @@ def _forms_with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator
         if part.formula and cell_len(part.full_text) <= width
     ]
     lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
-    for longest in lengths:
-        short_enough = {part.at for part in parts if cell_len(part.formula) <= longest}
+    for longest_length in lengths:
+        short_enough = {part.at for part in parts if cell_len(part.formula) <= longest_length}
         yield [
             [(part.full_text if part.at in short_enough else part.text, part.at) for part in entry.parts]
             for entry in entries
@@ -454,7 +461,7 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
     if it follows the lead: if both are curves of one learner, or both are lines. Nothing is yielded if there
     is only one learner, or one curve for each learner.
     """
-    curves: dict[str, list[EntryPart]] = {}
+    parts_by_curve: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
     for parts in entries:
         lead = parts[0]
@@ -462,16 +469,21 @@ def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[l
         for part in parts:
             plain_name, alone = _without_values(part.brief), part._replace(relation="")
             if part.mark:
-                curves.setdefault(plain_name, []).append(part if plain_name == lead_name else alone)
+                parts_by_curve.setdefault(plain_name, []).append(part if plain_name == lead_name else alone)
             else:
                 lines.setdefault(plain_name, part if lines.get(lead_name) == lead else alone)
-    if 1 < len(curves) < sum(map(len, curves.values())):
-        letters = [[(part.relation + part.mark, part.at) for part in parts] for parts in curves.values()]
+    if 1 < len(parts_by_curve) < sum(map(len, parts_by_curve.values())):
+        letters = [
+            [(part.relation + part.mark, part.at) for part in parts] for parts in parts_by_curve.values()
+        ]
         named = [
-            [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
+            [(plain_name, parts[0][1]), *parts]
+            for plain_name, parts in zip(parts_by_curve, letters, strict=True)
         ]
         named_lines = _line_entries(lines)
-        if axis_values := _values_in_order([[part.brief for part in parts] for parts in curves.values()]):
+        if axis_values := _values_in_order(
+            [[part.brief for part in parts] for parts in parts_by_curve.values()]
+        ):
             yield [*named, [(axis_values, -1)], *named_lines]
         yield [*named, *named_lines]
 
@@ -521,8 +533,8 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _forms_with_names(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    for names in name_lists:
-        remaining_names = iter(names)
+    for name_list in name_lists:
+        remaining_names = iter(name_list)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 

@@ -249,7 +249,7 @@ def line_names(
         if not line.name or not is_line(line):
             continue
         line_name = _name_with_letter(line.brief, letters)
-        if sum(other.at in group_of.get(index, ()) for other in names) == _MOST:
+        if sum(earlier_name.at in group_of.get(index, ()) for earlier_name in names) == _MOST:
             continue
         length, shown = cell_len(line_name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:

@@ -165,10 +165,10 @@ def _layer_places(net: Net, high: int) -> list[NodePlace]:
     if len(target_places) and target_places[0] not in chosen:
         chosen = np.append(chosen[:-1], target_places[0])
     places = [_place_of_units(chosen, net.units[0], room)]
-    for weights, count in zip(net.layers, net.units[1:], strict=True):
-        linked = np.flatnonzero((weights[:, places[-1].units] != 0).any(1))
-        units = linked if len(linked) else np.arange(len(weights))
-        places.append(_place_of_units(units[: max(high - (count > high), 1)], count, room))
+    for layer, unit_count in zip(net.layers, net.units[1:], strict=True):
+        linked = np.flatnonzero((layer[:, places[-1].units] != 0).any(1))
+        units = linked if len(linked) else np.arange(len(layer))
+        places.append(_place_of_units(units[: max(high - (unit_count > high), 1)], unit_count, room))
     return places
 
 
@@ -186,7 +186,7 @@ def _edge_levels_and_dots(
 
     The level is that of the strongest edge in the cell, or −1 if the cell has no edges.
     """
-    lines: dict[tuple[int, bool], list[np.ndarray]] = {}
+    paths_by_look: dict[tuple[int, bool], list[np.ndarray]] = {}
     for layer, weights in enumerate(net.layers):
         below, above = places[layer], places[layer + 1]
         for unit, row in zip(above.units.tolist(), above.rows.tolist(), strict=True):
@@ -194,12 +194,14 @@ def _edge_levels_and_dots(
                 size = float(weights[unit, lower])
                 if size != 0 and np.isfinite(size):
                     ends = np.array([[at[layer], start], [at[layer + 1], row], [np.nan, np.nan]])
-                    lines.setdefault((_brightness_level(size, net.largest), size < 0), []).append(ends)
+                    paths_by_look.setdefault((_brightness_level(size, net.largest), size < 0), []).append(
+                        ends
+                    )
     levels, all_dots = (
         np.full((high, wide), -1, np.int16),
         np.zeros((high * DOTS_DOWN, wide * DOTS_ACROSS), bool),
     )
-    for (level, negative), paths in sorted(lines.items()):
+    for (level, negative), paths in sorted(paths_by_look.items()):
         across, down = np.concatenate(paths).T
         style: LineStyle = "sparse" if level < WEAK else "dashed" if negative else "solid"
         right, below_top = across * DOTS_ACROSS + 0.5, down * DOTS_DOWN + 1.5

@@ -312,8 +312,8 @@ def braille(dots: np.ndarray) -> np.ndarray:
     """Return the braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
     plane = dots.view(np.uint8)
     bits = np.zeros((dots.shape[0] // DOTS_DOWN, dots.shape[1] // DOTS_ACROSS), dtype=np.uint8)
-    for row, pair in enumerate(_BITS):
-        for column, bit in enumerate(pair):
+    for row, row_bits in enumerate(_BITS):
+        for column, bit in enumerate(row_bits):
             bits |= plane[row::DOTS_DOWN, column::DOTS_ACROSS] * np.uint8(bit)
     return bits
 

@@ -213,12 +213,12 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
     across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
     lines, bands = empty_spans(len(series), columns), empty_spans(len(series), columns)
     places = values = rounding = 0
-    for shared, members in _indices_by_x(series):
+    for shared, indices in _indices_by_x(series):
         x, order, lost = _usable_x(shared, axes.x_log)
-        counted = [not (series[index].is_region or is_line(series[index])) for index in members]
+        counted = [not (series[index].is_region or is_line(series[index])) for index in indices]
         places += lost * sum(counted)
         ys = []
-        for index, counts in zip(members, counted, strict=True):
+        for index, counts in zip(indices, counted, strict=True):
             y = series[index].y if order is None else series[index].y[order]
             drawn = drawable(y, axes)
             gone = np.isnan(drawn) & ~np.isnan(y)
@@ -226,8 +226,8 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
             values += (int(gone.sum()) - rounded) * counts
             rounding += rounded * counts
             ys.append(drawn)
-        fill_spans(lines, members, x, ys, ys, across, up)
-        for index in members:
+        fill_spans(lines, indices, x, ys, ys, across, up)
+        for index in indices:
             if (band := drawable_band(series[index], axes)) is not None:
                 low, high = band if order is None else (band[0][order], band[1][order])
                 fill_spans(bands, [index], x, [low], [high], across, up)

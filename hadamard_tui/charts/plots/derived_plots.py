@@ -91,7 +91,7 @@ def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plo
     """
     groups = _curves_by_chart(look)
     chosen = groups[:most_charts]
-    of_learner = next((curves for curves in groups if curves[0].learner == learner_name), None)
+    of_learner = next((group for group in groups if group[0].learner == learner_name), None)
     if of_learner is not None and of_learner not in chosen:
         chosen[-1] = of_learner
     axes = plot(look).axes
@@ -111,7 +111,7 @@ def _plot_of_curves(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot
     names = [curve.name for curve in curves]
     pinned = [run._replace(view=_view_of_curves(run.view, names)) for run in look.pinned]
     view = look.view
-    references = [reference for reference in view.curves if reference.training.is_reference]
+    references = [curve for curve in view.curves if curve.training.is_reference]
     lines = [line for line in view.lines if any(line.is_about(curve) for curve in curves)]
     if len(curves) > 1:  # a line for each value of a sweep axis would hide the curves and their names
         lines = [line for line in different_lines(lines) if not line.apart]

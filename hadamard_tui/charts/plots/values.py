@@ -115,16 +115,16 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
     """
     candidates = [value for value in _unpinned_values(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # means over the remaining replicas have no meaning
-        candidates = [value for value in candidates if not value.diverged]
+        candidates = [candidate for candidate in candidates if not candidate.diverged]
     if compares(look.view):
         only_references = all(curve.training.is_reference for curve in look.view.curves)
         compared = [
-            value
-            for value in candidates
-            if value.curve is None or only_references or not value.curve.training.is_reference
+            candidate
+            for candidate in candidates
+            if candidate.curve is None or only_references or not candidate.curve.training.is_reference
         ]
         return min(compared, key=_measured_number, default=None)
-    wanted = [value for value in candidates if value.learner == learner_name] or candidates
+    wanted = [candidate for candidate in candidates if candidate.learner == learner_name] or candidates
     at_point = [
         value for value in wanted if value.curve is None or value.curve.training.point in (None, look.point)
     ] or wanted
@@ -140,7 +140,9 @@ def equals(look: Look, best: ShownValue) -> int:
     """Return how many other learners have the value `best`, up to rounding."""
     lowest = _measured_number(best)
     candidates = [value for value in _unpinned_values(look) if value.value is not None and not value.diverged]
-    return sum(_is_same(_measured_number(value), lowest, value.rounding) for value in candidates) - 1
+    return (
+        sum(_is_same(_measured_number(candidate), lowest, candidate.rounding) for candidate in candidates) - 1
+    )
 
 
 def _is_same(value: float, other: float, rounding: float) -> bool:

@@ -225,7 +225,7 @@ def _curve_or_level(curve: CurveView, view: View) -> CurveView:
     ):
         return curve
     places = np.concatenate(
-        [other.x for other in view.curves if not other.training.is_reference] or [curve.x]
+        [other_curve.x for other_curve in view.curves if not other_curve.training.is_reference] or [curve.x]
     )
     y = np.full(len(curve.x), curve.y[-1])
     return replace(curve, x=np.linspace(places.max(), places.min(), len(curve.x)), y=y, stderr=None)
@@ -287,7 +287,8 @@ def _pinned_series(run: Pinned, pen: Pen) -> list[Series]:
 
 def _is_drawn(line: LineView, view: View) -> bool:
     return any(
-        _are_equal_arrays(line.x, other.x) and _are_equal_arrays(line.y, other.y) for other in view.lines
+        _are_equal_arrays(line.x, other_line.x) and _are_equal_arrays(line.y, other_line.y)
+        for other_line in view.lines
     )
 
 
@@ -426,12 +427,12 @@ def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
     The name of a mark has parts, separated by commas. The name of the new mark consists of the leading parts
     that all names of the equal marks share. If the names share no leading part, all these marks are kept.
     """
-    at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
+    marks_by_place: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
-        at_places.setdefault((mark.x, mark.y), []).append(mark)
+        marks_by_place.setdefault((mark.x, mark.y), []).append(mark)
     shown_marks = []
-    for same in at_places.values():
-        parts = zip(*(mark.name.split(", ") for mark in same), strict=False)
+    for same_marks in marks_by_place.values():
+        parts = zip(*(mark.name.split(", ") for mark in same_marks), strict=False)
         shared = ", ".join(part[0] for part in takewhile(lambda part: len({*part}) == 1, parts))
-        shown_marks += [same[0]._replace(name=shared)] if len(same) > 1 and shared else same
+        shown_marks += [same_marks[0]._replace(name=shared)] if len(same_marks) > 1 and shared else same_marks
     return shown_marks
