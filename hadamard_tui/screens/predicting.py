@@ -180,8 +180,7 @@ class Predicting(ViewControl):
         when = f"never gets below {LEVEL:g}"
         if place is not None:
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
-        assert self.guesses is not None, "a guess is being made"
-        before = self.guesses.last_confirmed
+        before = guesses.last_confirmed
         leaves = " cancels"
         if before is not None:
             leaves = f": back to {mark(self._editable.running_letters[before])}"

@@ -319,15 +319,20 @@ async def test_finished_runs_are_listed_and_compared_in_pairs(app: HadamardApp):
         assert [run.name for run in laboratory.runs.pinned] == ["run 1", "run 3"]
 
 
-def test_excess_runs_drop_the_oldest_unpinned_run(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
+def finished_sessions(count: int) -> list[SimpleNamespace]:
+    """Stand-ins for sessions of finished runs without curves."""
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
-    sessions = [
+    return [
         SimpleNamespace(
             trace=object(), point=point, at_once=False, is_followed=False, stored_as=None, letters={}
         )
-        for _ in range(5)
+        for _ in range(count)
     ]
+
+
+def test_excess_runs_drop_the_oldest_unpinned_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
+    sessions = finished_sessions(5)
     runs = runs_module.Runs()
     for session in sessions:
         runs.keep(session)  # type: ignore[arg-type]
@@ -340,13 +345,7 @@ def test_excess_runs_drop_the_oldest_unpinned_run(monkeypatch: pytest.MonkeyPatc
 def test_the_run_before_the_shown_one_stays_even_if_it_is_large(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_BYTES", 10)
     monkeypatch.setattr(runs_module.Kept, "bytes", 100)
-    point = SimpleNamespace(results=SimpleNamespace(traces={}))
-    sessions = [
-        SimpleNamespace(
-            trace=object(), point=point, at_once=False, is_followed=False, stored_as=None, letters={}
-        )
-        for _ in range(3)
-    ]
+    sessions = finished_sessions(3)
     runs = runs_module.Runs()
     for number, session in enumerate(sessions):
         runs.keep(session)  # type: ignore[arg-type]
