@@ -155,7 +155,7 @@ class _Measurement:
         self._total = total_work(plan)
 
     def works(self) -> Iterator[Callable[[], None]]:
-        """Yield functions without arguments, each of which computes a part of the diagnosis."""
+        """Yield functions without arguments. Each function computes a part of the diagnosis."""
         if any(is_descent(learner) for learner in self._plan.learners):
             for first in range(0, self._plan.splits, STEP_SPLITS):
                 yield partial(self._train_descents, range(first, min(first + STEP_SPLITS, self._plan.splits)))

@@ -113,7 +113,7 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Products of unknown signs ±1, of which some are observed and determine the values of others.
+    """Products of unknown signs ±1. Observed products determine the values of others.
 
     There are r lists of signs, and every product multiplies r signs, one from each list. A product has an
     indicator vector over F₂ with one entry for each sign: 1 for the signs of the product, and 0 for all
