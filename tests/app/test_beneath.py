@@ -153,7 +153,7 @@ async def test_on_a_small_screen_legends_of_charts_beside_each_other_are_apart()
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
         first, second = (chart for chart in app.laboratory.query_one(MultiplesView).charts if chart.display)
-        assert first.region.y == second.region.y
+        await until(pilot, lambda: first.region.y == second.region.y)  # after the layout
         assert (first.legend_margin, second.legend_margin) == (BETWEEN_LEGENDS, 0)
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: first.region.bottom <= second.region.y)
